@@ -1,0 +1,56 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
+
+#include "arrays.hpp"
+#include "fill.hpp"
+#include "scan.hpp"
+
+namespace kdi {
+
+template <class Number>
+nb::ndarray<nb::numpy, double> scan(Table2D<const Number> table, OptionalVector weights, int n_threads) {
+    const auto rows = view(table);
+    std::vector<ColumnScan> scans(rows.n_columns);
+    std::vector<double> shift(rows.n_columns);
+    {
+        nb::gil_scoped_release release;
+        scan_table(rows, weights ? weights->data() : nullptr, n_threads, scans.data(), shift.data());
+    }
+    auto result = new_array({7, rows.n_columns});
+    for (std::size_t j = 0; j < rows.n_columns; ++j) {
+        const ColumnScan& s = scans[j];
+        const double mean = s.weight > 0 ? s.sum / s.weight : 0;
+        const double variance = s.weight > 0 ? s.square_sum / s.weight - mean * mean : 0;
+        const double row[] = {s.minimum, s.maximum, s.count, s.weight, variance > 0 ? std::sqrt(variance) : 0.0, s.n_missing, s.n_infinite};
+        for (std::size_t k = 0; k < 7; ++k) result.data()[k * rows.n_columns + j] = row[k];
+    }
+    return result;
+}
+
+template <class Number>
+std::vector<nb::ndarray<nb::numpy, double>> fill(Table2D<const Number> table, OptionalVector weights, Vector scale, Vector first,
+                                                 std::vector<std::size_t> n_cells, int n_threads) {
+    const auto rows = view(table);
+    std::vector<Grid> grids;
+    std::vector<nb::ndarray<nb::numpy, double>> result;
+    std::vector<double*> moments;
+    for (std::size_t j = 0; j < rows.n_columns; ++j) {
+        grids.push_back({scale.data()[j], first.data()[j], n_cells[j]});
+        result.push_back(new_array({n_cells[j], n_moments}));
+        moments.push_back(result.back().data());
+    }
+    nb::gil_scoped_release release;
+    fill_table(rows, weights ? weights->data() : nullptr, grids, n_threads, moments);
+    return result;
+}
+
+void bind_sketch(nb::module_& m) {
+    m.def("scan", &scan<double>, nb::arg("table").noconvert(), nb::arg("weights").none(), nb::arg("n_threads"));
+    m.def("scan", &scan<float>, nb::arg("table").noconvert(), nb::arg("weights").none(), nb::arg("n_threads"));
+    m.def("fill", &fill<double>, nb::arg("table").noconvert(), nb::arg("weights").none(), nb::arg("scale"), nb::arg("first"),
+          nb::arg("n_cells"), nb::arg("n_threads"));
+    m.def("fill", &fill<float>, nb::arg("table").noconvert(), nb::arg("weights").none(), nb::arg("scale"), nb::arg("first"),
+          nb::arg("n_cells"), nb::arg("n_threads"));
+}
+
+}  // namespace kdi

@@ -1,0 +1,128 @@
+// Tables as piecewise cubics on regular knots, and as straight lines between any knots; forward and back.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+namespace kdi {
+
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+
+// Adding and taking away this number rounds a position to 2^-34 of an interval (positions are below 2^18). A cubic whose
+// slope varies by less than 2^10 over its interval then rises by more than its rounding errors from each position to the
+// next, so that the values that come out never fall.
+constexpr double rounding = 1.5 * 262144.0;
+
+struct CubicTable {
+    const double* coefficients;  // n_intervals + 1 rows of four: value, and the slopes of the powers; the last row is 1, 0, 0, 0
+    std::int64_t n_intervals;
+    double low, high, scale;     // (value - low) * scale is a position counted in intervals
+
+    double forward(double x) const {
+        const double end = static_cast<double>(n_intervals);
+        double position = (x - low) * scale;
+        position = position < end ? position : end;
+        position = (position + rounding) - rounding;
+        const auto i = static_cast<std::int32_t>(position);
+        const double t = position - static_cast<double>(i);
+        const double* c = coefficients + 4 * static_cast<std::int64_t>(i);
+        return c[0] + t * (c[1] + t * (c[2] + t * c[3]));
+    }
+
+    double inverse(double y) const {
+        std::int64_t first = 0, last = n_intervals;  // level(first) <= y < level(last)
+        while (last - first > 1) {
+            const std::int64_t middle = (first + last) / 2;
+            (coefficients[4 * middle] <= y ? first : last) = middle;
+        }
+        const double* c = coefficients + 4 * first;
+        const double rise = c[4] - c[0], wanted = y - c[0];
+        double t = wanted / rise, below = 0, above = 1;
+        for (int step = 0; step < 50; ++step) {
+            const double miss = t * (c[1] + t * (c[2] + t * c[3])) - wanted;
+            (miss > 0 ? above : below) = t;
+            const double slope = c[1] + t * (2 * c[2] + 3 * t * c[3]);
+            double next = t - miss / slope;
+            if (!(next > below && next < above)) next = 0.5 * (below + above);
+            if (std::fabs(next - t) < 1e-15) break;
+            t = next;
+        }
+        return std::min(low + (static_cast<double>(first) + t) / scale, high);
+    }
+
+    double low_slope() const { return coefficients[1] * scale; }
+    double high_slope() const {
+        const double* c = coefficients + 4 * (n_intervals - 1);
+        return (c[1] + 2 * c[2] + 3 * c[3]) * scale;
+    }
+};
+
+struct LinearTable {
+    const double* knots;    // sorted and distinct, except for a constant column: the same knot twice
+    const double* levels;   // from 0 to 1
+    const std::int32_t* guide;
+    std::int64_t n_intervals, n_buckets;
+    double low, high, scale;  // (value - low) * scale is a bucket of the guide
+
+    double forward(double x) const {
+        if (x <= low) return 0;
+        if (x >= high) return 1;
+        auto bucket = static_cast<std::int64_t>((x - low) * scale);
+        std::int64_t i = guide[std::min(bucket, n_buckets - 1)];
+        while (x < knots[i]) --i;
+        while (x >= knots[i + 1]) ++i;
+        const double level = levels[i] + (x - knots[i]) * ((levels[i + 1] - levels[i]) / (knots[i + 1] - knots[i]));
+        return std::min(level, levels[i + 1]);
+    }
+
+    double inverse(double y) const {
+        const auto i = std::upper_bound(levels, levels + n_intervals, y) - levels - 1;
+        const double x = knots[i] + (y - levels[i]) * ((knots[i + 1] - knots[i]) / (levels[i + 1] - levels[i]));
+        return std::min(x, knots[i + 1]);
+    }
+
+    // A constant column has no slope of its own: outside, one unit of x is one unit of the result, as in MinMaxScaler.
+    double low_slope() const { return low == high ? 1.0 : levels[1] / (knots[1] - knots[0]); }
+    double high_slope() const {
+        if (low == high) return 1.0;
+        return (1 - levels[n_intervals - 1]) / (knots[n_intervals] - knots[n_intervals - 1]);
+    }
+};
+
+enum class OutOfRange { clip, linear, nan };
+
+// Maps n values of one column; returns whether an infinite one was met. NaN stays NaN; x and out may be the same memory.
+template <class Number, class Map>
+bool map_column(const Number* x, std::int64_t stride, Number* out, std::int64_t out_stride, std::size_t n, Map map) {
+    bool infinite = false;
+    for (std::size_t row = 0; row < n; ++row) {
+        const double value = x[static_cast<std::int64_t>(row) * stride];
+        out[static_cast<std::int64_t>(row) * out_stride] = static_cast<Number>(map(value, infinite));
+    }
+    return infinite;
+}
+
+template <class Table>
+double forward(const Table& table, double x, OutOfRange policy, bool& infinite) {
+    if (x >= table.low && x <= table.high) return table.forward(x);
+    infinite |= std::isinf(x);
+    if (x != x || table.low != table.low || policy == OutOfRange::nan) return not_a_number;
+    if (policy == OutOfRange::clip) return x < table.low ? 0 : 1;
+    if (x < table.low) return (x - table.low) * table.low_slope();
+    return (table.low == table.high ? 0 : 1) + (x - table.high) * table.high_slope();
+}
+
+template <class Table>
+double inverse(const Table& table, double y, OutOfRange policy, bool& infinite) {
+    const bool linear = policy == OutOfRange::linear;
+    if (y > 0 && y < 1) return table.low == table.high ? table.low + (linear ? y : 0) : table.inverse(y);
+    infinite |= std::isinf(y);
+    if (y != y || (policy == OutOfRange::nan && y != 0 && y != 1)) return not_a_number;
+    if (!linear || y == 0) return y > 0 ? table.high : table.low;
+    if (y < 0 || table.low == table.high) return table.low + y / table.low_slope();
+    return table.high + (y - 1) / table.high_slope();
+}
+
+}  // namespace kdi

@@ -1,0 +1,14 @@
+// The compiled core, as an index: each function has a twin of the same name in src/kdi/_pure.py.
+#include <nanobind/nanobind.h>
+
+namespace kdi {
+void bind_sketch(nanobind::module_&);    // scan, fill
+void bind_integral(nanobind::module_&);  // integrate, cubics
+void bind_lookup(nanobind::module_&);    // forward, inverse
+}  // namespace kdi
+
+NB_MODULE(_core, m) {
+    kdi::bind_sketch(m);
+    kdi::bind_integral(m);
+    kdi::bind_lookup(m);
+}

@@ -1,0 +1,193 @@
+"""NumPy twins of the functions of the compiled core, for machines where it is missing.
+
+Same names, same arguments, same results up to rounding; cpp/module.cpp is the index of the other side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from kdi._typing import Floats, Table
+from kdi.kernels import Kernel
+from kdi.reference import cell_sum
+
+BLOCK = 2**16
+ROUNDING = 1.5 * 2.0**18  # rounds positions to 2**-34 of an interval: see lookup.hpp for why
+
+
+def scan(table: Table, weights: Floats | None, n_threads: int) -> Floats:
+    """Per column: minimum, maximum, count, weight, rough standard deviation, missing, infinite."""
+    result = np.zeros((7, table.shape[1]))
+    for j in range(table.shape[1]):
+        values, mass, n_missing = kept(table[:, j], weights)
+        infinite = np.isinf(table[:, j]).sum()
+        if not len(values):
+            result[:, j] = np.inf, -np.inf, 0, 0, 0, n_missing, infinite
+            continue
+        with np.errstate(over="ignore", invalid="ignore"):
+            offsets = values - values[0]
+            weight = len(values) if mass is None else mass.sum()
+            mean = (offsets if mass is None else offsets * mass).sum() / weight
+            square = (offsets**2 if mass is None else offsets**2 * mass).sum() / weight
+            spread = np.sqrt(max(square - mean**2, 0.0))
+        result[:, j] = values.min(), values.max(), len(values), weight, spread, n_missing, infinite
+    return result
+
+
+def kept(column: Table, weights: Floats | None) -> tuple[Floats, Floats | None, int]:
+    """The values of a column that count, as float64, their weights, and the number of NaN."""
+    missing = np.isnan(column)
+    keep = ~missing if weights is None else ~missing & (weights > 0)
+    values = column[keep].astype(float)
+    return values, None if weights is None else weights[keep], int(missing.sum())
+
+
+def fill(
+    table: Table, weights: Floats | None, scale: Floats, first: Floats, n_cells: Sequence[int], n_threads: int
+) -> list[Floats]:
+    """Moments 0 to 3 of the values in each cell, about its centre and in units of its width."""
+    result = []
+    for j in range(table.shape[1]):
+        moments = np.zeros((n_cells[j], 4))
+        for start in range(0, len(table) if n_cells[j] else 0, BLOCK):
+            part = slice(start, start + BLOCK)
+            values, mass, _ = kept(table[part, j], None if weights is None else weights[part])
+            position = values * scale[j] - first[j]
+            cell = position.astype(np.int64)
+            z = position - cell - 0.5
+            for k in range(4):
+                amount = z**k if mass is None else mass * z**k
+                moments[:, k] += np.bincount(cell, amount, n_cells[j])
+        result.append(moments)
+    return result
+
+
+def integrate(
+    positions: Floats, moments: Floats, width: float, order: int, bandwidth: float, knots: Floats
+) -> tuple[Floats, Floats]:
+    """Sum of the kernel cdf over sorted cells, and of its density, at sorted knots.
+
+    Far from a knot a cell counts whole or not at all, so blocks of knots see only the cells around them.
+    """
+    kernel = Kernel(order)
+    reach = (50 + 4 * order if order else 9) * bandwidth  # the tail there is below 1e-18
+    before = np.concatenate([[0.0], np.cumsum(moments[:, 0])])
+    value, density = np.empty(len(knots)), np.empty(len(knots))
+    step = max(1, len(knots) // 64)
+    for start in range(0, len(knots), step):
+        part = slice(start, start + step)
+        first, last = np.searchsorted(positions, [knots[part][0] - reach, knots[part][-1] + reach])
+        near = slice(first, last)
+        value[part], density[part] = cell_sum(positions[near], moments[near], width, kernel, bandwidth, knots[part])
+        value[part] += before[first]
+    return value, density
+
+
+def cubics(values: Floats, slopes: Floats, given: float) -> tuple[Floats, float]:
+    """One monotone cubic an interval, and the largest error of any; cubics.hpp says why the slopes are limited."""
+    rise = np.diff(values)
+    left = np.clip(slopes[:-1], 0.25 * rise, 2 * rise)
+    right = np.clip(slopes[1:], 0.25 * rise, 2 * rise)
+    coefficients = np.zeros((len(values), 4))
+    coefficients[:-1] = np.stack([values[:-1], left, 3 * rise - 2 * left - right, left + right - 2 * rise], axis=1)
+    coefficients[-1, 0] = 1
+    moved = 4 / 27 * (abs(left - slopes[:-1]) + abs(right - slopes[1:]))
+    return coefficients, float(np.minimum(rise, given + moved).max(initial=0.0))
+
+
+def forward(tables: list[Any], table: Table, out: Table, out_of_range: int, n_threads: int) -> int:
+    """Map every column through its table; the first column that holds an infinite value, or -1."""
+    return _map_columns(_forward, tables, table, out, out_of_range)
+
+
+def inverse(tables: list[Any], table: Table, out: Table, out_of_range: int, n_threads: int) -> int:
+    """Map every column back; the first column that holds an infinite value, or -1."""
+    return _map_columns(_inverse, tables, table, out, out_of_range)
+
+
+def _map_columns(function: Any, tables: list[Any], table: Table, out: Table, out_of_range: int) -> int:
+    first_infinite = -1
+    for j, one in enumerate(tables):
+        for start in range(0, len(table), BLOCK):
+            values = table[start : start + BLOCK, j].astype(float)
+            if first_infinite < 0 and np.isinf(values).any():
+                first_infinite = j
+            with np.errstate(all="ignore"):
+                out[start : start + BLOCK, j] = function(one, values, out_of_range)
+    return first_infinite
+
+
+def _forward(table: Any, x: Floats, out_of_range: int) -> Floats:
+    if hasattr(table, "coefficients"):
+        n = len(table.coefficients) - 1
+        position = np.clip(np.nan_to_num((x - table.low) * table.scale, nan=0.0), 0, n)
+        position = (position + ROUNDING) - ROUNDING
+        i = position.astype(np.int64)
+        t = position - i
+        c = table.coefficients[i].T
+        y = c[0] + t * (c[1] + t * (c[2] + t * c[3]))
+    else:
+        knots, levels = table.knots, table.levels
+        i = np.clip(np.searchsorted(knots, x, side="right") - 1, 0, len(knots) - 2)
+        y = levels[i] + (x - knots[i]) * ((levels[i + 1] - levels[i]) / (knots[i + 1] - knots[i]))
+        y = np.minimum(y, levels[i + 1])
+    low_slope, high_slope = table.end_slopes
+    flat = table.low == table.high
+    below, above = x <= table.low, x >= table.high
+    if out_of_range == 0:
+        outside = (np.zeros_like(x), np.where(x > table.high, 1.0, 0.0) if flat else np.ones_like(x))
+    elif out_of_range == 1:
+        outside = ((x - table.low) * low_slope, (0 if flat else 1) + (x - table.high) * high_slope)
+    else:
+        end = 0.0 if flat else 1.0
+        outside = (np.where(x < table.low, np.nan, 0.0), np.where(x > table.high, np.nan, end))
+    result = np.where(above, outside[1], np.where(below, outside[0], y))
+    return np.where(np.isnan(x) | np.isnan(table.low), np.nan, result)
+
+
+def _inverse(table: Any, y: Floats, out_of_range: int) -> Floats:
+    inner = np.clip(np.nan_to_num(y, nan=0.0), 0, 1)
+    if table.low == table.high:
+        x = table.low + (inner if out_of_range == 1 else 0 * inner)
+    elif hasattr(table, "coefficients"):
+        x = _inverse_cubic(table, inner)
+    else:
+        knots, levels = table.knots, table.levels
+        i = np.clip(np.searchsorted(levels, inner, side="right") - 1, 0, len(knots) - 2)
+        x = knots[i] + (inner - levels[i]) * ((knots[i + 1] - knots[i]) / (levels[i + 1] - levels[i]))
+        x = np.minimum(x, knots[i + 1])
+    x = np.where(y == 0, table.low, x)
+    if out_of_range == 1:
+        low_slope, high_slope = table.end_slopes
+        x = np.where(y < 0, table.low + y / low_slope, x)
+        start = 0 if table.low == table.high else 1
+        x = np.where(y > 1, table.high + (y - start) / high_slope, x)
+    else:
+        x = np.where(y >= 1, table.high, np.where(y <= 0, table.low, x))
+    if out_of_range == 2:
+        x = np.where((y < 0) | (y > 1), np.nan, x)
+    return np.where(np.isnan(y), np.nan, x)
+
+
+def _inverse_cubic(table: Any, y: Floats) -> Floats:
+    """Newton's method inside a bracket, on the interval between whose levels y lies."""
+    levels = table.coefficients[:, 0]
+    i = np.clip(np.searchsorted(levels, y, side="right") - 1, 0, len(levels) - 2)
+    _, c1, c2, c3 = table.coefficients[i].T
+    wanted = y - levels[i]
+    t = wanted / (levels[i + 1] - levels[i])
+    below, above = np.zeros_like(t), np.ones_like(t)
+    for _ in range(50):
+        miss = t * (c1 + t * (c2 + t * c3)) - wanted
+        above, below = np.where(miss > 0, t, above), np.where(miss > 0, below, t)
+        following = t - miss / (c1 + t * (2 * c2 + 3 * t * c3))
+        following = np.where((following > below) & (following < above), following, 0.5 * (below + above))
+        settled = abs(following - t) < 1e-15
+        t = np.where(settled, t, following)
+        if settled.all():
+            break
+    x = np.minimum(table.low + (i + t) / table.scale, table.high)
+    return np.where(y >= 1, table.high, x)

@@ -1,0 +1,147 @@
+"""Table: a column's map to [0, 1], forward and back, in constant time a value.
+
+For a bandwidth h that is neither 0 nor infinite, knots are regular in x and each interval is a cubic through exact values and
+densities; its error is at most (Δ/h)^4 / 384 max|G''''| / P. The number of knots follows range/h until that meets the tolerance.
+At alpha = 0 (the quantile transform), at alpha = inf (min-max) and for columns without spread, straight lines join the knots.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, inf, isfinite, nextafter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kdi._backend import core
+from kdi._typing import Floats, OutOfRange, Table
+from kdi.integral import Integral
+from kdi.kernels import Kernel
+from kdi.sketch import Sketch, least_total
+
+KNOT_TOLERANCE = 5e-7  # what the knots may contribute to the error of T: with the cells, the whole stays below 1e-6
+MAX_INTERVALS = 2**17  # 32 bytes each
+FLAT = 1e-4  # range/bandwidth below which a kernel is level over the whole range: min-max, to the square of this number
+OUT_OF_RANGE: dict[OutOfRange, int] = {"clip": 0, "linear": 1, "nan": 2}
+
+
+@dataclass(frozen=True, eq=False)
+class CubicTable:
+    """Regular knots, one monotone cubic an interval."""
+
+    low: float
+    high: float
+    scale: float  # (x - low) * scale counts intervals
+    coefficients: Floats  # one row an interval, and a last one that holds the level 1
+    error: float
+
+    @property
+    def n_knots(self) -> int:
+        return len(self.coefficients)
+
+    @property
+    def end_slopes(self) -> tuple[float, float]:
+        """Slopes at low and high, in levels per unit of x."""
+        _, a, b, c = self.coefficients[-2]
+        return float(self.coefficients[0, 1] * self.scale), float((a + 2 * b + 3 * c) * self.scale)
+
+
+@dataclass(frozen=True, eq=False)
+class LinearTable:
+    """Any knots, straight lines between them; a guide leads from x to about the right interval."""
+
+    low: float
+    high: float
+    scale: float  # (x - low) * scale counts buckets of the guide
+    knots: Floats
+    levels: Floats
+    guide: NDArray[np.int32]
+    error: float
+
+    @property
+    def n_knots(self) -> int:
+        return len(self.knots)
+
+    @property
+    def end_slopes(self) -> tuple[float, float]:
+        """Slopes at low and high, in levels per unit of x; 1 where there is but one knot, as in MinMaxScaler."""
+        if not self.high > self.low:
+            return 1.0, 1.0
+        ends = np.diff(self.levels)[[0, -1]] / np.diff(self.knots)[[0, -1]]
+        return float(ends[0]), float(ends[1])
+
+
+AnyTable = CubicTable | LinearTable
+
+
+def tabulate(sketch: Sketch, kernel: Kernel, alpha: float, max_knots: int | None = None) -> AnyTable:
+    """The table of a column at bandwidth factor alpha, with at most `max_knots` knots."""
+    if not sketch.count:
+        return _lines(np.full(2, np.nan), np.zeros(2), 0.0)
+    value_range, bandwidth = sketch.range, alpha * sketch.std
+    # Ranges below 1e-290 have reciprocals that are not numbers: no spread to speak of.
+    if not value_range > 1e-290:
+        return _lines(np.array([sketch.minimum, sketch.maximum]), np.array([0.0, 1.0]), 0.0)
+    relative = value_range / bandwidth if bandwidth else inf
+    if relative / kernel.scale < FLAT:
+        error = 0.0 if alpha == inf else (relative / kernel.scale) ** 2
+        return _lines(np.array([sketch.minimum, sketch.maximum]), np.array([0.0, 1.0]), error)
+    if not isfinite(relative):
+        return _quantiles(sketch, max_knots)
+    return cubic_table(Integral(sketch, kernel, bandwidth), 0.0, value_range, max_knots)
+
+
+def cubic_table(integral: Integral, first: float, last: float, max_knots: int | None = None) -> CubicTable:
+    """The integral between two positions, relative to the minimum, as cubics."""
+    kernel = integral.kernel
+    relative = (last - first) / integral.bandwidth
+    per_bandwidth = (kernel.bend / (384 * KNOT_TOLERANCE * least_total(kernel, relative))) ** 0.25
+    n = min(max(ceil(relative * per_bandwidth), 4), MAX_INTERVALS)
+    n = n if max_knots is None else max(min(n, max_knots - 1), 1)
+    step = (last - first) / n
+    values, densities = integral.at(first + np.arange(n + 1) * step)
+    values -= values[0]
+    total = values[-1]
+    levels = np.minimum(np.maximum.accumulate(values / total), 1.0)
+    shape_error = (relative / n) ** 4 / 384 * kernel.bend / total + integral.density_error * step / (4 * total)
+    coefficients, worst = core.cubics(levels, densities * (step / total), shape_error)
+    error = worst + 2 * integral.value_error / total
+    low, high = (integral.low + first, integral.low + last) if first else (integral.low, integral.high)
+    scale = n / (high - low)
+    while (high - low) * scale < n:  # x = high must reach the last row, whose level is exactly 1
+        scale = nextafter(scale, inf)
+    return CubicTable(low, high, scale, coefficients, min(error, 1.0))
+
+
+def _quantiles(sketch: Sketch, max_knots: int | None) -> LinearTable:
+    """Mid-ranks of the distinct values, straight lines between: the limit of T at its own values as h goes to 0."""
+    mass = sketch.moments[:, 0]
+    ranks = np.cumsum(mass) - 0.5 * mass
+    levels = (ranks - ranks[0]) / (ranks[-1] - ranks[0])
+    knots = np.array(sketch.places) if sketch.is_exact else sketch.offsets() + sketch.minimum
+    knots[[0, -1]] = sketch.minimum, sketch.maximum
+    error = 0.0 if sketch.is_exact else float(mass.max() / (ranks[-1] - ranks[0]))
+    if max_knots is not None and len(knots) > max_knots:
+        kept = np.unique(np.searchsorted(levels, np.linspace(0, 1, max(max_knots, 2))))
+        error += float(np.diff(levels[kept]).max())
+        knots, levels = knots[kept], levels[kept]
+    return _lines(knots, levels, error)
+
+
+def _lines(knots: Floats, levels: Floats, error: float) -> LinearTable:
+    low, high = float(knots[0]), float(knots[-1])
+    n_buckets = len(knots) - 1
+    scale = n_buckets / (high - low) if high - low > 1e-290 else 0.0
+    guide = np.searchsorted(knots, low + np.arange(n_buckets) / scale, side="right") - 1 if scale else np.zeros(1)
+    guide = np.clip(guide, 0, n_buckets - 1).astype(np.int32)
+    return LinearTable(low, high, scale, np.ascontiguousarray(knots), np.ascontiguousarray(levels), guide, error)
+
+
+def forward(tables: list[AnyTable], table: Table, out: Table, out_of_range: OutOfRange, n_threads: int = 1) -> int:
+    """Write T of every column to `out`; the first column in which an infinite value was met, or -1."""
+    return int(core.forward(tables, table, out, OUT_OF_RANGE[out_of_range], n_threads))
+
+
+def inverse(tables: list[AnyTable], table: Table, out: Table, out_of_range: OutOfRange, n_threads: int = 1) -> int:
+    """Write to `out` the values at which T takes the given levels; the first column with an infinite one, or -1."""
+    return int(core.inverse(tables, table, out, OUT_OF_RANGE[out_of_range], n_threads))

@@ -1,0 +1,405 @@
+"""Sketch: a column summarised in one pass, for every bandwidth.
+
+The line is cut into cells of width w = 2^e, with edges at the multiples of w. A cell keeps the sums of 1, z, z^2 and z^3
+over its values, z the offset from its centre in units of w:
+
+    ──┬───────┬───────┬───────┬──        cell k holds the values in [k w, (k+1) w)
+      │ · ·· ·│ ··:·· │  ·    │          moments[k] = Σ w_n (1, z_n, z_n², z_n³)
+    ──┴───────┴───────┴───────┴──
+
+The edges do not depend on the data, so sketches of parts of a column add up, in any order, after the finer one is coarsened;
+coarsening is exact, by the binomial shift of the moments. Only occupied cells are kept, so that one far outlier costs one
+cell. A few values, or many equal ones, are kept as they are: every cell is then a point, and every error bound zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import floor, frexp, isfinite, log2
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kdi import _bytes
+from kdi._backend import core
+from kdi._input import as_column, as_weights
+from kdi._pure import kept
+from kdi._typing import Floats, Integers, Table
+from kdi.kernels import Kernel, get_kernel
+
+CAPACITY = 2**15  # distinct values, or occupied cells, that a sketch of unknown purpose keeps
+FEW = 64  # values that are never worth cells
+MAX_CELLS = 2**20  # cells that a column may span while it is being filled (32 bytes each)
+CELL_TOLERANCE = 1e-8  # what the cells may contribute to the error of T
+
+
+@dataclass(slots=True, eq=False)
+class Sketch:
+    """What is kept of a column: moments of its values in cells, and its extremes.
+
+    Make one with `from_values`; `Sketch()` is the sketch of no values. Sketches of the same column add up.
+
+    Attributes
+    ----------
+    minimum, maximum : float
+        The exact extremes; NaN while the sketch is empty.
+    count : int
+        Number of values, without NaN and values of weight zero.
+    missing : int
+        Number of NaN.
+    exponent : int or None
+        Cells are 2**exponent wide; None when the distinct values themselves are kept.
+    places : ndarray of shape (n,)
+        The distinct values, or the whole numbers k of the occupied cells [k w, (k+1) w), ascending.
+    moments : ndarray of shape (n, 1) or (n, 4)
+        The weight of each value, or the moments 0 to 3 of each cell.
+
+    Examples
+    --------
+    >>> import kdi
+    >>> left, right = kdi.Sketch.from_values([1.0, 2.0, 2.0]), kdi.Sketch.from_values([7.0])
+    >>> whole = left + right
+    >>> whole
+    Sketch(count=4, minimum=1.0, maximum=7.0, exact)
+    >>> float(whole.mean), whole.is_exact
+    (3.0, True)
+    """
+
+    minimum: float = float("nan")
+    maximum: float = float("nan")
+    count: int = 0
+    missing: int = 0
+    exponent: int | None = None
+    places: Floats | Integers = None  # type: ignore[assignment]
+    moments: Floats = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if self.places is None:
+            self.places, self.moments = np.empty(0), np.empty((0, 1))
+
+    @classmethod
+    def from_values(
+        cls, values: ArrayLike, weights: ArrayLike | None = None, *, cell_width: float | None = None
+    ) -> Sketch:
+        """Sketch of one column; NaN is counted and left out.
+
+        Parameters
+        ----------
+        values : array-like of shape (n,)
+        weights : array-like of shape (n,), optional
+            A weight of 2 is a repetition, a weight of 0 a removal.
+        cell_width : float, optional
+            Keep cells of at most this width. By default the distinct values are kept, and once there are more than
+            32768 of them the narrowest cells of which no more than that are occupied.
+        """
+        column = as_column(values)
+        mass = as_weights(weights, len(column), "weights")
+        if cell_width is not None and not (isfinite(cell_width) and cell_width > 0):
+            raise ValueError(f"cell_width must be a positive number, got {cell_width!r}.")
+        if cell_width is None:
+            return _points(column, mass).within_capacity()
+        table = column[:, None]
+        return sketch_columns(table, mass, scan_columns(table, mass), np.array([cell_width]))[0]
+
+    def add(self, values: ArrayLike, weights: ArrayLike | None = None) -> Sketch:
+        """Take in more values of the same column, in place; returns the sketch itself."""
+        total = self + Sketch.from_values(values, weights)
+        for name in self.__slots__:
+            setattr(self, name, getattr(total, name))
+        return self
+
+    def __add__(self, other: Sketch) -> Sketch:
+        if not isinstance(other, Sketch):
+            return NotImplemented
+        return self.merged(other).within_capacity()
+
+    def __radd__(self, other: object) -> Sketch:
+        if other == 0:  # so that sum(sketches) works
+            return self
+        return NotImplemented
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def __repr__(self) -> str:
+        kind = "exact" if self.is_exact else f"{len(self)} cells of 2**{self.exponent}"
+        missing = f", missing={self.missing}" if self.missing else ""
+        return f"Sketch(count={self.count}, minimum={self.minimum}, maximum={self.maximum}{missing}, {kind})"
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the values themselves are kept, so that every integral of the sketch is exact."""
+        return self.exponent is None
+
+    @property
+    def cell_width(self) -> float:
+        """Width of the cells, 0 for an exact sketch."""
+        return 0.0 if self.exponent is None else 2.0**self.exponent
+
+    @property
+    def weight(self) -> float:
+        """Sum of the weights."""
+        return float(self.moments[:, 0].sum())
+
+    @property
+    def range(self) -> float:
+        """maximum - minimum."""
+        return self.maximum - self.minimum
+
+    @property
+    def mean(self) -> float:
+        """Mean of the values, exact up to rounding."""
+        return self.minimum + self._mean_offset()
+
+    @property
+    def std(self) -> float:
+        """Standard deviation (ddof=0), exact up to rounding."""
+        if not self.count or not self.range:
+            return 0.0 if self.count else float("nan")
+        # Relative to the range: squares of very large or very small numbers would overflow.
+        distance, width = (self.offsets() - self._mean_offset()) / self.range, self.cell_width / self.range
+        square = distance**2 @ self.moments[:, 0]
+        if not self.is_exact:
+            square += 2 * width * (distance @ self.moments[:, 1]) + width**2 * self.moments[:, 2].sum()
+        return float(np.sqrt(max(square, 0.0) / self.weight)) * self.range
+
+    def _mean_offset(self) -> float:
+        first = self.offsets() @ self.moments[:, 0]
+        if not self.is_exact:
+            first += self.cell_width * self.moments[:, 1].sum()
+        return float(first) / self.weight if self.count else float("nan")
+
+    def offsets(self) -> Floats:
+        """Positions of the values, or of the centres of the cells, relative to the minimum."""
+        if self.exponent is None or not self.count:
+            return np.asarray(self.places - self.minimum, dtype=float)
+        first = self.places[0]
+        within = self.minimum - first * self.cell_width  # exact, whatever the offset of the data
+        return np.asarray((self.places - first) * self.cell_width + (0.5 * self.cell_width - within))
+
+    def merged(self, other: Sketch) -> Sketch:
+        """Both together, in the coarser cells of the two and no coarser, however many there are."""
+        if not other.count or not self.count:
+            full = self if self.count else other
+            return full._with(missing=self.missing + other.missing)
+        exponents = [one.exponent for one in (self, other) if one.exponent is not None]
+        parts = [one.coarsened(max(exponents)) if exponents else one for one in (self, other)]
+        places, moments = _merge(
+            np.concatenate([one.places for one in parts]), np.concatenate([one.moments for one in parts])
+        )
+        return Sketch(
+            min(self.minimum, other.minimum),
+            max(self.maximum, other.maximum),
+            self.count + other.count,
+            self.missing + other.missing,
+            parts[0].exponent,
+            places,
+            moments,
+        )
+
+    def coarsened(self, exponent: int) -> Sketch:
+        """The same values in cells of 2**exponent, which must not be finer than the cells that there are."""
+        if self.exponent == exponent or not self.count:
+            return self
+        if self.exponent is None:
+            position = np.ldexp(self.places, -exponent)
+            cells = np.floor(position).astype(np.int64)
+            z = position - cells - 0.5
+            moments = self.moments * z[:, None] ** np.arange(4)
+        else:
+            levels = exponent - self.exponent
+            if levels < 0:
+                raise ValueError(f"cells of 2**{self.exponent} cannot be divided into cells of 2**{exponent}.")
+            cells = self.places >> levels
+            ratio = 2.0**-levels
+            shift = ((self.places - (cells << levels)) + 0.5) * ratio - 0.5
+            m0, m1, m2, m3 = self.moments.T * (ratio ** np.arange(4))[:, None]
+            moments = np.stack(
+                [
+                    m0,
+                    m1 + shift * m0,
+                    m2 + shift * (2 * m1 + shift * m0),
+                    m3 + shift * (3 * m2 + shift * (3 * m1 + shift * m0)),
+                ],
+                axis=1,
+            )
+        places, moments = _merge(cells, moments)
+        return self._with(exponent=exponent, places=places, moments=moments)
+
+    def resolving(self, width: float) -> Sketch:
+        """The coarsest cells that are no wider than `width`, or the values where there are no more of them than cells.
+
+        However a column was gathered, this leads to the same cells, so that it makes no difference to any result.
+        """
+        exponent = width_exponent(width, self.minimum, self.maximum)
+        if exponent is None or (self.exponent is not None and self.exponent >= exponent):
+            return self
+        if self.is_exact and keeps_values(exponent, self.range, self.count):
+            return self
+        return self.coarsened(exponent)
+
+    def error_bound(self, bandwidth: float, kernel: str = "polyexp", order: int = 4) -> float:
+        """The most that the cells can move the kernel density integral T at this bandwidth, anywhere.
+
+        A cell's Taylor expansion stops after the third moment; the rest is at most (w/2h)^4 / 24 max|G''''|, and enters
+        T twice, divided by P_h(X(1), X(N)) >= G(range/h) - 1/2.
+        """
+        if not bandwidth > 0:
+            raise ValueError(f"bandwidth must be positive, got {bandwidth!r}.")
+        if self.is_exact:
+            return 0.0
+        chosen = get_kernel(kernel, order)
+        return 2 * cell_error(chosen, self.cell_width / bandwidth) / least_total(chosen, self.range / bandwidth)
+
+    def to_bytes(self) -> bytes:
+        """The sketch as bytes: versioned, little-endian, with a checksum."""
+        return _bytes.pack(*(getattr(self, name) for name in self.__slots__))
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Sketch:
+        """The sketch that `to_bytes` wrote; anything else is a ValueError."""
+        return cls(*_bytes.unpack(data))
+
+    def _with(self, **changes: object) -> Sketch:
+        fields = {name: getattr(self, name) for name in self.__slots__}
+        return Sketch(**(fields | changes))
+
+    def within_capacity(self) -> Sketch:
+        """Coarsened as little as brings it down to CAPACITY cells."""
+        if len(self) <= CAPACITY:
+            return self
+        if self.exponent is None:
+            # The narrowest cells that tell neighbouring numbers apart, then as many levels up as it takes.
+            finest = frexp(max(abs(self.minimum), abs(self.maximum)))[1] - 52
+            cells = np.floor(np.ldexp(self.places, -finest)).astype(np.int64)
+        else:
+            finest, cells = self.exponent, self.places
+        levels = 0
+        while 1 + np.count_nonzero(np.diff(cells >> levels)) > CAPACITY:
+            levels += 1
+        return self.coarsened(finest + levels)
+
+
+class Scan(NamedTuple):
+    """What one reading of a table tells of each column, before its cells are cut."""
+
+    minimum: Floats
+    maximum: Floats
+    count: Floats
+    weight: Floats
+    spread: Floats  # the standard deviation, to a few digits
+    missing: Floats
+    infinite: Floats
+
+
+def scan_columns(table: Table, weights: Floats | None, n_threads: int = 1) -> Scan:
+    """First reading of a table: extremes, counts and spread of each column."""
+    return Scan(*core.scan(table, weights, n_threads))
+
+
+def sketch_columns(
+    table: Table, weights: Floats | None, scan: Scan, widths: Floats, n_threads: int = 1
+) -> list[Sketch]:
+    """Second reading: sketches of the columns, in cells of at most the given widths.
+
+    Where a column has no more values than it would have cells, or its width is 0, the values themselves are kept.
+    """
+    n_columns = table.shape[1]
+    sketches = [Sketch(missing=int(n)) for n in scan.missing]
+    exponents, n_cells, scale, first = [0] * n_columns, [0] * n_columns, np.ones(n_columns), np.zeros(n_columns)
+    for j in np.flatnonzero(scan.count):
+        low, high = float(scan.minimum[j]), float(scan.maximum[j])
+        exponent = width_exponent(float(widths[j]), low, high)
+        if exponent is None or keeps_values(exponent, high - low, int(scan.count[j])):
+            sketches[j] = _points(table[:, j], weights)
+            continue
+        exponents[j], scale[j] = exponent, 2.0**-exponent
+        first[j] = floor(low * scale[j])
+        n_cells[j] = floor(high * scale[j]) - int(first[j]) + 1
+    if any(n_cells):
+        filled = core.fill(table, weights, scale, first, n_cells, n_threads)
+        for j in np.flatnonzero(n_cells):
+            occupied = np.flatnonzero(filled[j][:, 0])
+            sketches[j] = Sketch(
+                float(scan.minimum[j]),
+                float(scan.maximum[j]),
+                int(scan.count[j]),
+                int(scan.missing[j]),
+                exponents[j],
+                occupied + int(first[j]),
+                filled[j][occupied],
+            )
+    return sketches
+
+
+def cell_error(kernel: Kernel, relative_width: float) -> float:
+    """The most that cells of this width, in units of h, change a sum of kernel cdfs of total weight 1."""
+    return relative_width**4 / 384 * kernel.bend
+
+
+def least_total(kernel: Kernel, relative_range: float) -> float:
+    """A lower bound of P_h(X(1), X(N)), the range in units of h: no value has less kernel inside than an end has."""
+    return 0.5 - float(kernel.tail(np.asarray(relative_range / kernel.scale)))
+
+
+def cell_width_for(kernel: Kernel, bandwidth: float, value_range: float) -> float:
+    """Widest cells whose error stays within CELL_TOLERANCE at this bandwidth."""
+    if not bandwidth > 0 or not isfinite(bandwidth) or not value_range > 0:
+        return 0.0
+    total = least_total(kernel, value_range / bandwidth)
+    return float(bandwidth * (CELL_TOLERANCE * total * 192 / kernel.bend) ** 0.25)
+
+
+def cell_widths(kernel: Kernel, alphas: Floats, scan: Scan) -> Floats:
+    """The widths for every column of a scanned table; a hair less, as the scan's spread has lost some digits."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        ranges, bandwidths = scan.maximum - scan.minimum, alphas * scan.spread
+    return np.array([cell_width_for(kernel, h, r) for h, r in zip(bandwidths * (1 - 1e-6), ranges, strict=True)])
+
+
+def width_exponent(width: float, low: float, high: float) -> int | None:
+    """Exponent of the widest cells within `width`, MAX_CELLS permitting; None where only the values themselves will do."""
+    largest = max(abs(low), abs(high))
+    if not width > 0 or not high > low or not isfinite(high - low):
+        return None
+    exponent = max(floor(log2(width)), floor(log2((high - low) / MAX_CELLS)))
+    # Cells no wider than the spacing of the numbers are points; powers of two outside the normal numbers are avoided.
+    if exponent < frexp(largest)[1] - 50 or abs(exponent) > 900:
+        return None
+    return exponent
+
+
+def keeps_values(exponent: int, value_range: float, count: int) -> bool:
+    """Whether the values are the shorter summary: few, or no more than there would be cells."""
+    return count <= max(FEW, value_range / 2.0**exponent)
+
+
+def _points(column: Table, weights: Floats | None) -> Sketch:
+    """The exact sketch: distinct values and their weights."""
+    values, mass, missing = kept(column, weights)
+    if not len(values):
+        return Sketch(missing=missing)
+    if mass is None:
+        places = np.sort(values)
+        mass = np.ones(len(values))
+    else:
+        order = np.argsort(values, kind="stable")
+        places, mass = values[order], mass[order]
+    count = len(places)
+    places, moments = _runs(places, mass[:, None])
+    return Sketch(float(places[0]), float(places[-1]), count, missing, None, places, moments)
+
+
+def _merge(places: Floats | Integers, moments: Floats) -> tuple[Floats | Integers, Floats]:
+    """Sorted places, equal ones added up."""
+    order = np.argsort(places, kind="stable")
+    return _runs(places[order], moments[order])
+
+
+def _runs(places: Floats | Integers, moments: Floats) -> tuple[Floats | Integers, Floats]:
+    """Equal neighbours added up."""
+    first = np.flatnonzero(np.concatenate([[True], places[1:] != places[:-1]]))
+    if len(first) == len(places):
+        return places, moments
+    return places[first], np.add.reduceat(moments, first, axis=0)

@@ -1,0 +1,298 @@
+"""KDITransformer: the kernel density integral transformation as a scikit-learn transformer."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from kdi._input import as_table, as_weights, column_names, refuse_infinite
+from kdi._threads import count_threads
+from kdi._typing import Floats, KernelName, OutOfRange, Table
+from kdi.bandwidth import resolve_alpha
+from kdi.kernels import Kernel, check_kernel
+from kdi.lookup import OUT_OF_RANGE, forward, inverse, tabulate
+from kdi.sketch import CAPACITY, Scan, Sketch, cell_width_for, cell_widths, scan_columns, sketch_columns
+
+# As in QuantileTransformer: normal scores beyond these of 1e-7 and 1 - 1e-7 are clipped.
+CLIP = float(ndtri(1e-7 - np.spacing(1)))
+FINER = 8  # how much finer than needed chunks are kept, since a later chunk may bring the bandwidth down
+
+
+class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Map each feature to [0, 1] by the integral of its kernel density estimate.
+
+    One number, the bandwidth factor `alpha`, moves between the quantile transform (0) and min-max scaling (inf).
+
+    Parameters
+    ----------
+    alpha : float, "scott", "silverman", sequence of these or dict by feature name, default=1.0
+        Bandwidth in units of the feature's standard deviation. 0 is the quantile transform, inf is min-max scaling.
+        Features that a dict does not name have alpha 1.
+    kernel : {"polyexp", "gaussian"}, default="polyexp"
+    order : int, default=4
+        Order of the polyexp kernel; 4 is close to the Gaussian.
+    output_distribution : {"uniform", "normal"}, default="uniform"
+        "normal" returns normal scores of the result, clipped at 1e-7 and 1 - 1e-7 as in QuantileTransformer.
+    out_of_range : {"clip", "linear", "nan"}, default="clip"
+        What becomes of values outside the range seen in `fit`: 0 or 1, a straight line that goes on with the slope at the end
+        (monotone and invertible), or NaN.
+    n_quantiles : int, optional
+        Most knots that a feature's table may have. None lets the tolerance of 1e-6 choose; fewer knots are told by
+        `error_bound_`.
+    n_jobs : int, optional
+        Threads. None takes the cores that are free for large tables, and one inside a joblib worker.
+    copy : bool, default=True
+        False lets `transform` and `inverse_transform` overwrite an array of floats.
+
+    Attributes
+    ----------
+    alpha_, bandwidth_ : ndarray of shape (n_features,)
+        The bandwidth factor of each feature, and alpha times its standard deviation.
+    data_min_, data_max_ : ndarray of shape (n_features,)
+    n_samples_seen_ : int
+        Rows seen, those with NaN included.
+    error_bound_ : ndarray of shape (n_features,)
+        Certified bound on the difference between the result (before a rounding to float32) and the exact integral.
+    n_knots_ : ndarray of shape (n_features,)
+        Knots of each feature's table.
+    references_ : ndarray of shape (n_references,)
+        Levels evenly spaced in [0, 1], as in QuantileTransformer.
+    quantiles_ : ndarray of shape (n_references, n_features)
+        The values at which the transformation takes these levels.
+    sketches_ : list of Sketch
+        What is kept of each feature; `partial_fit` adds to it.
+    n_features_in_, feature_names_in_
+
+    Notes
+    -----
+    With bandwidth h = alpha σ and kernel cdf G, a value x of a feature with values X_1, …, X_N becomes
+
+    .. math:: T(x) = \\frac{\\sum_n G((x - X_n)/h) - G((X_{(1)} - X_n)/h)}{\\sum_n G((X_{(N)} - X_n)/h) - G((X_{(1)} - X_n)/h)}
+
+    NaN is left out of the fit and stays NaN. A constant feature becomes 0. `fit` takes two readings of the data and memory for
+    the sketches only; the result never decreases in x, in floating point too.
+
+    References
+    ----------
+    McCarter, C. (2023). The Kernel Density Integral Transformation. Transactions on Machine Learning Research.
+
+    Examples
+    --------
+    >>> import kdi
+    >>> X = [[0.0], [1.0], [2.0], [100.0]]
+    >>> kdi.KDITransformer().fit_transform(X).ravel().round(3)
+    array([0.   , 0.015, 0.03 , 1.   ])
+    >>> kdi.KDITransformer(alpha=0).fit_transform(X).ravel().round(3)
+    array([0.   , 0.333, 0.667, 1.   ])
+    """
+
+    def __init__(
+        self,
+        alpha: Any = 1.0,
+        *,
+        kernel: KernelName = "polyexp",
+        order: int = 4,
+        output_distribution: str = "uniform",
+        out_of_range: OutOfRange = "clip",
+        n_quantiles: int | None = None,
+        n_jobs: int | None = None,
+        copy: bool = True,
+    ) -> None:
+        self.alpha = alpha
+        self.kernel = kernel
+        self.order = order
+        self.output_distribution = output_distribution
+        self.out_of_range = out_of_range
+        self.n_quantiles = n_quantiles
+        self.n_jobs = n_jobs
+        self.copy = copy
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn the transformation of each feature.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            A weight of 2 is a repetition, a weight of 0 a removal.
+        """
+        self._reset()
+        return self._update(X, sample_weight, more_may_come=False)
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from one more part of the data; the parts together give what one `fit` gives.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            A weight of 2 is a repetition, a weight of 0 a removal.
+        """
+        return self._update(X, sample_weight, more_may_come=True)
+
+    def transform(self, X: Any) -> Any:
+        """Map each feature to [0, 1], or to normal scores.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features), float32 for float32 input and float64 otherwise
+        """
+        table, out, n_threads = self._prepare(X)
+        infinite = forward(self._tables, table, out, self.out_of_range, n_threads)
+        refuse_infinite(self, [infinite] if infinite >= 0 else [])
+        if self.output_distribution == "normal":
+            for column in out.T:
+                _to_normal(column)
+        return out
+
+    def inverse_transform(self, X: Any) -> Any:
+        """Map values of the transformation back to the features.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        """
+        table, out, n_threads = self._prepare(X)
+        if self.output_distribution == "normal":
+            out[...] = table
+            for column in out.T:
+                _from_normal(column)
+            table = out
+        infinite = inverse(self._tables, table, out, self.out_of_range, n_threads)
+        refuse_infinite(self, [infinite] if infinite >= 0 else [])
+        return out
+
+    @property
+    def references_(self) -> Floats:
+        check_is_fitted(self)
+        n = min(1000, self.n_samples_seen_) if self.n_quantiles is None else self.n_quantiles
+        return np.linspace(0, 1, max(n, 2))
+
+    @property
+    def quantiles_(self) -> Floats:
+        levels = self.references_
+        table = np.repeat(levels[:, None], self.n_features_in_, axis=1)
+        out = np.empty_like(table)
+        inverse(self._tables, table, out, "clip")
+        return out
+
+    def _reset(self) -> None:
+        for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("__")]:
+            delattr(self, name)
+
+    def _update(self, X: Any, sample_weight: Any, more_may_come: bool) -> Self:
+        kernel = self._check_parameters()
+        first = not hasattr(self, "sketches_")
+        table = as_table(self, X, reset=first)
+        weights = as_weights(sample_weight, len(table))
+        n_threads = count_threads(self.n_jobs, table.size)
+        scan = scan_columns(table, weights, n_threads)
+        refuse_infinite(self, np.flatnonzero((scan.infinite > 0) | (scan.maximum == np.inf) | (scan.minimum == -np.inf)))
+        before = [Sketch()] * len(scan.count) if first else self.sketches_
+        if more_may_come:
+            sketches = self._add_chunk(table, weights, scan, before, kernel, n_threads)
+        else:
+            alphas = self._resolve_alpha(scan.weight)
+            sketches = sketch_columns(table, weights, scan, cell_widths(kernel, alphas, scan), n_threads)
+        self._check_ranges(sketches)
+        self.sketches_ = sketches
+        self.n_samples_seen_ = len(table) + getattr(self, "n_samples_seen_", 0)
+        self._tabulate(kernel)
+        return self
+
+    def _add_chunk(
+        self, table: Table, weights: Floats | None, scan: Scan, before: list[Sketch], kernel: Kernel, n_threads: int
+    ) -> list[Sketch]:
+        """Sketches so far and of this chunk together: the values themselves as long as there are few of them, then cells."""
+        totals = np.array([sketch.weight for sketch in before]) + scan.weight
+        alphas = self._resolve_alpha(totals)
+        widths = np.where(scan.count > CAPACITY, cell_widths(kernel, alphas, scan) / FINER, 0.0)
+        widths = np.array([one.cell_width or width for one, width in zip(before, widths, strict=True)])
+        merged = [
+            old.merged(new) for old, new in zip(before, sketch_columns(table, weights, scan, widths, n_threads), strict=True)
+        ]
+        needed = [cell_width_for(kernel, a * one.std, one.range) / FINER for a, one in zip(alphas, merged, strict=True)]
+        return [one.resolving(width) if len(one) > CAPACITY else one for one, width in zip(merged, needed, strict=True)]
+
+    def _tabulate(self, kernel: Kernel) -> None:
+        """Everything that follows from the sketches."""
+        sketches = self.sketches_
+        empty = [j for j, sketch in enumerate(sketches) if not sketch.count]
+        if empty:
+            warnings.warn(f"{column_names(self, empty)} held only NaN (or weights of zero) and will be NaN.", stacklevel=4)
+        self.alpha_ = self._resolve_alpha(np.array([sketch.weight for sketch in sketches]))
+        with np.errstate(invalid="ignore"):
+            self.bandwidth_ = self.alpha_ * np.array([sketch.std for sketch in sketches])
+        self.data_min_ = np.array([sketch.minimum for sketch in sketches])
+        self.data_max_ = np.array([sketch.maximum for sketch in sketches])
+        self._tables = [
+            tabulate(sketch, kernel, alpha, self.n_quantiles) for sketch, alpha in zip(sketches, self.alpha_, strict=True)
+        ]
+        self.error_bound_ = np.array([table.error for table in self._tables])
+        self.n_knots_ = np.array([table.n_knots for table in self._tables])
+
+    def _prepare(self, X: Any) -> tuple[Table, Table, int]:
+        """X as a table, where the result goes, and the number of threads."""
+        check_is_fitted(self)
+        table = as_table(self, X, reset=False)
+        in_place = not self.copy and table is X and table.flags.writeable
+        if in_place:
+            refuse_infinite(self, np.flatnonzero(np.isinf(table).any(axis=0)))
+        return table, table if in_place else np.empty_like(table), count_threads(self.n_jobs, table.size)
+
+    def _resolve_alpha(self, weights: Floats) -> Floats:
+        return resolve_alpha(self.alpha, weights, getattr(self, "feature_names_in_", None))
+
+    def _check_parameters(self) -> Kernel:
+        if self.output_distribution not in ("uniform", "normal"):
+            raise ValueError(f"output_distribution must be 'uniform' or 'normal', got {self.output_distribution!r}.")
+        if self.out_of_range not in OUT_OF_RANGE:
+            raise ValueError(f"out_of_range must be one of {list(OUT_OF_RANGE)}, got {self.out_of_range!r}.")
+        for name, least in (("n_quantiles", 2), ("n_jobs", None)):
+            value = getattr(self, name)
+            whole = isinstance(value, Integral) and not isinstance(value, bool)
+            if value is not None and not (whole and (value >= least if least else value != 0)):
+                allowed = f"a whole number >= {least}" if least else "a whole number other than 0"
+                raise ValueError(f"{name} must be None or {allowed}, got {value!r}.")
+        return check_kernel(self.kernel, self.order)
+
+    def _check_ranges(self, sketches: list[Sketch]) -> None:
+        wide = [j for j, sketch in enumerate(sketches) if sketch.range == np.inf]
+        if wide:
+            raise ValueError(f"the range of {column_names(self, wide)} is too large for float64; divide the values first.")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _to_normal(column: Table) -> None:
+    """Normal scores in place; what lies beyond 0 and 1 goes on from the clipped ends in a straight line."""
+    excess = column - np.clip(column, 0, 1)
+    ndtri(np.clip(column, 0, 1), out=column)
+    np.clip(column, CLIP, -CLIP, out=column)
+    column += excess
+
+
+def _from_normal(column: Table) -> None:
+    """The inverse of `_to_normal`, in place: clipped scores are the ends."""
+    excess = column - np.clip(column, CLIP, -CLIP)
+    ends = (column <= CLIP, column >= -CLIP)
+    ndtr(column, out=column)
+    column[ends[0]], column[ends[1]] = 0, 1
+    column += excess
