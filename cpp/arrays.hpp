@@ -5,6 +5,7 @@
 #include <nanobind/ndarray.h>
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "table_view.hpp"
@@ -24,13 +25,12 @@ TableView<Number> view(const Table2D<Number>& table) {
     return {table.data(), table.shape(0), table.shape(1), table.stride(0), table.stride(1)};
 }
 
-// A zeroed array that belongs to Python.
-inline nb::ndarray<nb::numpy, double> new_array(std::vector<std::size_t> shape) {
-    std::size_t size = 1;
-    for (std::size_t length : shape) size *= length;
-    double* data = new double[size]();
-    nb::capsule owner(data, [](void* pointer) noexcept { delete[] static_cast<double*>(pointer); });
-    return nb::ndarray<nb::numpy, double>(data, shape.size(), shape.data(), owner);
+// Hands numbers over to Python, without a copy.
+template <class Number>
+nb::ndarray<nb::numpy, Number> give(std::vector<Number> numbers, std::vector<std::size_t> shape) {
+    auto* kept = new std::vector<Number>(std::move(numbers));
+    nb::capsule owner(kept, [](void* pointer) noexcept { delete static_cast<std::vector<Number>*>(pointer); });
+    return nb::ndarray<nb::numpy, Number>(kept->data(), shape.size(), shape.data(), owner);
 }
 
 }  // namespace kdi

@@ -20,21 +20,24 @@ Integrate choose(int order) {
     }
 }
 
-std::pair<nb::ndarray<nb::numpy, double>, nb::ndarray<nb::numpy, double>> bound_integrate(Vector positions, Matrix moments, double width,
-                                                                                          int order, double bandwidth, Vector knots) {
+using Numbers = nb::ndarray<nb::numpy, double>;
+
+std::pair<Numbers, Numbers> bound_integrate(Vector positions, Matrix moments, double width, int order, double bandwidth, Vector knots) {
     const Cells cells{positions.data(), moments.data(), positions.shape(0), static_cast<int>(moments.shape(1)), width};
-    auto value = new_array({knots.shape(0)}), density = new_array({knots.shape(0)});
+    const std::size_t n = knots.shape(0);
+    std::vector<double> value(n), density(n);
     {
         nb::gil_scoped_release release;
-        choose(order)(cells, order, bandwidth, knots.data(), knots.shape(0), value.data(), density.data());
+        choose(order)(cells, order, bandwidth, knots.data(), n, value.data(), density.data());
     }
-    return {value, density};
+    return {give(std::move(value), {n}), give(std::move(density), {n})};
 }
 
-std::pair<nb::ndarray<nb::numpy, double>, double> bound_cubics(Vector values, Vector slopes, double given) {
-    auto coefficients = new_array({values.shape(0), 4});
-    const double worst = cubics(values.data(), slopes.data(), values.shape(0) - 1, given, coefficients.data());
-    return {coefficients, worst};
+std::pair<Numbers, double> bound_cubics(Vector values, Vector slopes, double given) {
+    const std::size_t n = values.shape(0);
+    std::vector<double> coefficients(4 * n);
+    const double worst = cubics(values.data(), slopes.data(), n - 1, given, coefficients.data());
+    return {give(std::move(coefficients), {n, 4}), worst};
 }
 
 void bind_integral(nb::module_& m) {

@@ -1,4 +1,5 @@
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
 #include "arrays.hpp"
@@ -16,31 +17,35 @@ nb::ndarray<nb::numpy, double> scan(Table2D<const Number> table, OptionalVector 
         nb::gil_scoped_release release;
         scan_table(rows, weights ? weights->data() : nullptr, n_threads, scans.data(), shift.data());
     }
-    auto result = new_array({7, rows.n_columns});
+    std::vector<double> result(7 * rows.n_columns);
     for (std::size_t j = 0; j < rows.n_columns; ++j) {
         const ColumnScan& s = scans[j];
         const double mean = s.weight > 0 ? s.sum / s.weight : 0;
         const double variance = s.weight > 0 ? s.square_sum / s.weight - mean * mean : 0;
         const double row[] = {s.minimum, s.maximum, s.count, s.weight, variance > 0 ? std::sqrt(variance) : 0.0, s.n_missing, s.n_infinite};
-        for (std::size_t k = 0; k < 7; ++k) result.data()[k * rows.n_columns + j] = row[k];
+        for (std::size_t k = 0; k < 7; ++k) result[k * rows.n_columns + j] = row[k];
     }
-    return result;
+    return give(std::move(result), {7, rows.n_columns});
 }
 
+using Occupied = std::pair<nb::ndarray<nb::numpy, std::int64_t>, nb::ndarray<nb::numpy, double>>;
+
 template <class Number>
-std::vector<nb::ndarray<nb::numpy, double>> fill(Table2D<const Number> table, OptionalVector weights, Vector scale, Vector first,
-                                                 std::vector<std::size_t> n_cells, int n_threads) {
+std::vector<Occupied> fill(Table2D<const Number> table, OptionalVector weights, Vector scale, Vector first, std::vector<std::size_t> n_cells,
+                           int n_threads) {
     const auto rows = view(table);
     std::vector<Grid> grids;
-    std::vector<nb::ndarray<nb::numpy, double>> result;
-    std::vector<double*> moments;
-    for (std::size_t j = 0; j < rows.n_columns; ++j) {
-        grids.push_back({scale.data()[j], first.data()[j], n_cells[j]});
-        result.push_back(new_array({n_cells[j], n_moments}));
-        moments.push_back(result.back().data());
+    for (std::size_t j = 0; j < rows.n_columns; ++j) grids.push_back({scale.data()[j], first.data()[j], n_cells[j]});
+    std::vector<Filled> filled;
+    {
+        nb::gil_scoped_release release;
+        filled = fill_table(rows, weights ? weights->data() : nullptr, grids, n_threads);
     }
-    nb::gil_scoped_release release;
-    fill_table(rows, weights ? weights->data() : nullptr, grids, n_threads, moments);
+    std::vector<Occupied> result;
+    for (Filled& column : filled) {
+        const std::size_t n = column.cells.size();
+        result.emplace_back(give(std::move(column.cells), {n}), give(std::move(column.moments), {n, n_moments}));
+    }
     return result;
 }
 

@@ -11,7 +11,8 @@ namespace kdi {
 // varies by less than a factor of 16: what CubicTable::forward needs to never fall. Where the knots resolve the kernel the
 // slopes lie there already. Moving an end slope by s moves the cubic by at most 4/27 s.
 //
-// values: n + 1 levels from 0 to 1, never falling; slopes: in units of an interval. Writes n + 1 rows of four coefficients.
+// values: n + 1 levels, never falling; slopes: in units of an interval. Writes n + 1 rows of four coefficients, the last one
+// level.
 // Returns the largest over the intervals of min(rise, given + what moving the slopes costs): between the same two levels,
 // two monotone curves are never further apart than the rise.
 inline double cubics(const double* values, const double* slopes, std::size_t n, double given, double* coefficients) {
@@ -29,7 +30,7 @@ inline double cubics(const double* values, const double* slopes, std::size_t n, 
         worst = std::max(worst, std::min(rise, given + moved));
     }
     double* end = coefficients + 4 * n;
-    end[0] = 1;
+    end[0] = values[n];
     end[1] = end[2] = end[3] = 0;
     return worst;
 }

@@ -34,39 +34,51 @@ void fill_column(const Number* x, std::int64_t stride, const double* weight, std
     }
 }
 
-// moments[j] points to the zeroed n_cells x 4 array of column j; columns without cells are passed over.
+// The occupied cells of a column, and their moments one after the other.
+struct Filled {
+    std::vector<std::int64_t> cells;
+    std::vector<double> moments;
+};
+
+inline Filled occupied(const Grid& grid, const double* moments) {
+    Filled filled;
+    for (std::size_t cell = 0; cell < grid.n_cells; ++cell) {
+        const double* m = moments + n_moments * cell;
+        if (m[0] == 0) continue;
+        filled.cells.push_back(static_cast<std::int64_t>(grid.first) + static_cast<std::int64_t>(cell));
+        filled.moments.insert(filled.moments.end(), m, m + n_moments);
+    }
+    return filled;
+}
+
+// Columns without cells are passed over.
 template <class Number>
-void fill_table(const TableView<Number>& table, const double* weight, const std::vector<Grid>& grids, int n_threads,
-                const std::vector<double*>& moments) {
+std::vector<Filled> fill_table(const TableView<Number>& table, const double* weight, const std::vector<Grid>& grids, int n_threads) {
     // Columns whose cells fit into a core's cache together share one reading of the table.
     constexpr std::size_t cache = 16384;
-    std::size_t first = 0;
-    while (first < grids.size()) {
-        std::size_t last = first, cells = 0;
-        while (last < grids.size() && (last == first || cells + grids[last].n_cells <= cache)) cells += grids[last++].n_cells;
-
-        std::vector<std::vector<double>> extra(static_cast<std::size_t>(std::max(n_threads, 1)));
-        for (std::size_t part = 1; part < extra.size(); ++part) extra[part].assign(n_moments * cells, 0.0);
+    std::vector<Filled> result(grids.size());
+    std::vector<std::vector<double>> scratch(static_cast<std::size_t>(std::max(n_threads, 1)));
+    for (std::size_t first = 0, last = 0; first < grids.size(); first = last) {
+        std::vector<std::size_t> start;  // of each column's cells within the scratch
+        std::size_t size = 0;
+        for (; last < grids.size() && (last == first || size + grids[last].n_cells <= cache); ++last) {
+            start.push_back(n_moments * size);
+            size += grids[last].n_cells;
+        }
         share_out(table.n_rows, n_threads, [&](int part, std::size_t begin, std::size_t end) {
-            std::vector<double*> mine(last - first);
-            double* next = extra[static_cast<std::size_t>(part)].data();
-            for (std::size_t j = first; j < last; ++j) {
-                mine[j - first] = part == 0 ? moments[j] : next;
-                if (part != 0) next += n_moments * grids[j].n_cells;
-            }
+            auto& mine = scratch[static_cast<std::size_t>(part)];
+            mine.assign(n_moments * size, 0.0);
             walk_blocks(first, last, begin, end, [&](std::size_t j, std::size_t row, std::size_t n) {
                 if (grids[j].n_cells == 0) return;
                 fill_column(table.column(j, row), table.row_stride, weight ? weight + row : nullptr, n, grids[j],
-                            mine[j - first]);
+                            mine.data() + start[j - first]);
             });
         });
-        for (std::size_t part = 1; part < extra.size(); ++part) {
-            const double* next = extra[part].data();
-            for (std::size_t j = first; j < last; ++j)
-                for (std::size_t k = 0; k < n_moments * grids[j].n_cells; ++k) moments[j][k] += *next++;
-        }
-        first = last;
+        for (std::size_t part = 1; part < scratch.size(); ++part)
+            for (std::size_t k = 0; k < n_moments * size; ++k) scratch[0][k] += scratch[part][k];
+        for (std::size_t j = first; j < last; ++j) result[j] = occupied(grids[j], scratch[0].data() + start[j - first]);
     }
+    return result;
 }
 
 }  // namespace kdi

@@ -66,7 +66,7 @@ public:
             for (int l = 0; l <= last(); ++l) state_[l] += moments[k] * inject_[k][l];
     }
 
-    void read(double gap, double& value, double& slope) const {
+    void read(double gap, double& value, double& slope) {
         value = slope = 0;
         if (gap > negligible_gap) return;
         // The shifted q_0 and q_1; the derivative of exp(-u) sum q_l u^l / l! at u = 0 is q_1 - q_0.
@@ -98,71 +98,94 @@ public:
             std::complex<double> derivative = 2.0 * exponential_tail[l];
             double factor = 1;
             for (int k = 0; k < n_taylor; ++k) {
-                inject_real_[k][l] = factor * derivative.real();
-                inject_imag_[k][l] = factor * derivative.imag();
+                inject_[k].real[l] = factor * derivative.real();
+                inject_[k].imag[l] = factor * derivative.imag();
                 derivative *= -exponential_rate[l];
                 factor *= cell_step / (k + 1);
             }
         }
     }
 
-    void move(double gap) {
-        const Decay& by = decay(gap);
-        for (int l = 0; l < n_exponentials; ++l) {
-            const double real = real_[l] * by.real[l] - imag_[l] * by.imag[l];
-            imag_[l] = real_[l] * by.imag[l] + imag_[l] * by.real[l];
-            real_[l] = real;
-        }
-    }
+    void move(double gap) { state_ = decayed(gap); }
 
     void add(const double* moments, int n_moments) {
         for (int k = 0; k < n_moments; ++k)
             for (int l = 0; l < n_exponentials; ++l) {
-                real_[l] += moments[k] * inject_real_[k][l];
-                imag_[l] += moments[k] * inject_imag_[k][l];
+                state_.real[l] += moments[k] * inject_[k].real[l];
+                state_.imag[l] += moments[k] * inject_[k].imag[l];
             }
     }
 
-    void read(double gap, double& value, double& slope) const {
-        Decay by;
-        compute(gap, by);
+    void read(double gap, double& value, double& slope) {
+        const Terms terms = decayed(gap);
         value = slope = 0;
         for (int l = 0; l < n_exponentials; ++l) {
-            const double real = real_[l] * by.real[l] - imag_[l] * by.imag[l];
-            const double imag = real_[l] * by.imag[l] + imag_[l] * by.real[l];
-            value += real;
-            slope += real * exponential_rate[l].real() - imag * exponential_rate[l].imag();
+            value += terms.real[l];
+            slope += terms.real[l] * exponential_rate[l].real() - terms.imag[l] * exponential_rate[l].imag();
         }
     }
 
 private:
-    struct Decay {
-        double gap = -1;
+    struct Terms {
         std::array<double, n_exponentials> real{}, imag{};
+
+        Terms operator*(const Terms& by) const {
+            Terms product;
+            for (int l = 0; l < n_exponentials; ++l) {
+                product.real[l] = real[l] * by.real[l] - imag[l] * by.imag[l];
+                product.imag[l] = real[l] * by.imag[l] + imag[l] * by.real[l];
+            }
+            return product;
+        }
     };
 
-    static void compute(double gap, Decay& by) {
-        by.gap = gap;
-        for (int l = 0; l < n_exponentials; ++l) {
-            const double size = gap > negligible_gap ? 0.0 : std::exp(-exponential_rate[l].real() * gap);
-            const double angle = exponential_rate[l].imag() * gap;
-            by.real[l] = size * std::cos(angle);
-            by.imag[l] = -size * std::sin(angle);
+    struct Kept {
+        double gap = -1;
+        Terms factor;
+
+        const Terms& at(double wanted) {
+            if (std::abs(gap - wanted) > same_gap) {
+                gap = wanted;
+                factor = exponentials(wanted);
+            }
+            return factor;
         }
+    };
+
+    static constexpr double same_gap = 1e-12;   // gaps that differ by rounding only
+    static constexpr double no_tail = 16;       // every exponential is below 1e-21 there
+    static constexpr std::size_t n_kept = 64;
+
+    static Terms exponentials(double gap) {
+        Terms terms;
+        for (int l = 0; l < n_exponentials; ++l) {
+            const double size = std::exp(-exponential_rate[l].real() * gap), angle = exponential_rate[l].imag() * gap;
+            terms.real[l] = size * std::cos(angle);
+            terms.imag[l] = -size * std::sin(angle);
+        }
+        return terms;
     }
 
-    // Gaps between cells are whole numbers of cells and mostly small: their factors are kept.
-    const Decay& decay(double gap) {
-        const double n_cells = cell_ > 0 ? gap / cell_ + 0.5 : 0.0;
-        Decay& by = kept_[n_cells < 16 ? static_cast<std::size_t>(n_cells) : 0];
-        if (by.gap != gap) compute(gap, by);
-        return by;
+    // Cells lie on a grid, and knots on one that is parallel to it: a gap is a whole number of cells, and a part of one that
+    // is the same for all knots. Their exponentials are kept, so that hardly any is computed twice.
+    Terms decayed(double gap) {
+        if (gap > no_tail) return {};
+        const double n_cells = cell_ > 0 ? gap / cell_ + 1e-9 : -1;
+        if (!(n_cells >= 0 && n_cells < static_cast<double>(n_kept * n_kept))) return state_ * exponentials(gap);
+        const auto whole = static_cast<std::size_t>(n_cells);
+        const double part = gap - static_cast<double>(whole) * cell_;
+        const std::size_t ones = whole % n_kept, more = whole / n_kept;
+        Terms terms = state_ * ones_[ones].at(static_cast<double>(ones) * cell_);
+        if (more > 0) terms = terms * more_[more].at(static_cast<double>(more * n_kept) * cell_);
+        if (part > same_gap) terms = terms * part_.at(part);
+        return terms;
     }
 
     double cell_;
-    std::array<double, n_exponentials> real_{}, imag_{};
-    std::array<std::array<double, n_exponentials>, n_taylor> inject_real_{}, inject_imag_{};
-    std::array<Decay, 16> kept_{};
+    Terms state_;
+    std::array<Terms, n_taylor> inject_{};
+    std::array<Kept, n_kept> ones_{}, more_{};
+    Kept part_;
 };
 
 }  // namespace kdi

@@ -15,23 +15,21 @@ constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 // next, so that the values that come out never fall.
 constexpr double rounding = 1.5 * 262144.0;
 
+// The last interval may reach beyond `high`; both maps are cut off there.
 struct CubicTable {
-    const double* coefficients;  // n_intervals + 1 rows of four: value, and the slopes of the powers; the last row is 1, 0, 0, 0
+    const double* coefficients;  // n_intervals + 1 rows of four, for the powers of the position in an interval
     std::int64_t n_intervals;
     double low, high, scale;     // (value - low) * scale is a position counted in intervals
 
-    double forward(double x) const {
-        const double end = static_cast<double>(n_intervals);
-        double position = (x - low) * scale;
-        position = position < end ? position : end;
-        position = (position + rounding) - rounding;
+    double forward(double x) const {  // low <= x < high
+        const double position = ((x - low) * scale + rounding) - rounding;
         const auto i = static_cast<std::int32_t>(position);
         const double t = position - static_cast<double>(i);
         const double* c = coefficients + 4 * static_cast<std::int64_t>(i);
-        return c[0] + t * (c[1] + t * (c[2] + t * c[3]));
+        return std::min(c[0] + t * (c[1] + t * (c[2] + t * c[3])), 1.0);
     }
 
-    double inverse(double y) const {
+    double inverse(double y) const {  // 0 < y < 1
         std::int64_t first = 0, last = n_intervals;  // level(first) <= y < level(last)
         while (last - first > 1) {
             const std::int64_t middle = (first + last) / 2;
@@ -52,11 +50,12 @@ struct CubicTable {
         return std::min(low + (static_cast<double>(first) + t) / scale, high);
     }
 
-    double low_slope() const { return coefficients[1] * scale; }
-    double high_slope() const {
-        const double* c = coefficients + 4 * (n_intervals - 1);
-        return (c[1] + 2 * c[2] + 3 * c[3]) * scale;
+    double slope_at(std::int64_t i, double t) const {
+        const double* c = coefficients + 4 * i;
+        return (c[1] + t * (2 * c[2] + 3 * t * c[3])) * scale;
     }
+    double low_slope() const { return slope_at(0, 0); }
+    double high_slope() const { return slope_at(n_intervals - 1, (high - low) * scale - static_cast<double>(n_intervals - 1)); }
 };
 
 struct LinearTable {
@@ -66,9 +65,7 @@ struct LinearTable {
     std::int64_t n_intervals, n_buckets;
     double low, high, scale;  // (value - low) * scale is a bucket of the guide
 
-    double forward(double x) const {
-        if (x <= low) return 0;
-        if (x >= high) return 1;
+    double forward(double x) const {  // low <= x < high
         auto bucket = static_cast<std::int64_t>((x - low) * scale);
         std::int64_t i = guide[std::min(bucket, n_buckets - 1)];
         while (x < knots[i]) --i;
@@ -77,7 +74,7 @@ struct LinearTable {
         return std::min(level, levels[i + 1]);
     }
 
-    double inverse(double y) const {
+    double inverse(double y) const {  // 0 < y < 1
         const auto i = std::upper_bound(levels, levels + n_intervals, y) - levels - 1;
         const double x = knots[i] + (y - levels[i]) * ((knots[i + 1] - knots[i]) / (levels[i + 1] - levels[i]));
         return std::min(x, knots[i + 1]);
@@ -106,8 +103,9 @@ bool map_column(const Number* x, std::int64_t stride, Number* out, std::int64_t 
 
 template <class Table>
 double forward(const Table& table, double x, OutOfRange policy, bool& infinite) {
-    if (x >= table.low && x <= table.high) return table.forward(x);
+    if (x >= table.low && x < table.high) return table.forward(x);
     infinite |= std::isinf(x);
+    if (x == table.high) return table.low == table.high ? 0 : 1;
     if (x != x || table.low != table.low || policy == OutOfRange::nan) return not_a_number;
     if (policy == OutOfRange::clip) return x < table.low ? 0 : 1;
     if (x < table.low) return (x - table.low) * table.low_slope();

@@ -1,12 +1,12 @@
 # The compiled core; _pure.py documents the functions.
 from typing import Any
 
-from kdi._typing import Floats, Table
+from kdi._typing import Floats, Integers, Table
 
 def scan(table: Table, weights: Floats | None, n_threads: int) -> Floats: ...
 def fill(
     table: Table, weights: Floats | None, scale: Floats, first: Floats, n_cells: list[int], n_threads: int
-) -> list[Floats]: ...
+) -> list[tuple[Integers, Floats]]: ...
 def integrate(
     positions: Floats, moments: Floats, width: float, order: int, bandwidth: float, knots: Floats
 ) -> tuple[Floats, Floats]: ...

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from kdi._typing import Floats, Table
+from kdi._typing import Floats, Integers, Table
 from kdi.kernels import Kernel
 from kdi.reference import cell_sum
 
@@ -47,8 +47,8 @@ def kept(column: Table, weights: Floats | None) -> tuple[Floats, Floats | None, 
 
 def fill(
     table: Table, weights: Floats | None, scale: Floats, first: Floats, n_cells: Sequence[int], n_threads: int
-) -> list[Floats]:
-    """Moments 0 to 3 of the values in each cell, about its centre and in units of its width."""
+) -> list[tuple[Integers, Floats]]:
+    """Occupied cells of each column, and the moments 0 to 3 of their values, about the centre and in units of the width."""
     result = []
     for j in range(table.shape[1]):
         moments = np.zeros((n_cells[j], 4))
@@ -61,7 +61,8 @@ def fill(
             for k in range(4):
                 amount = z**k if mass is None else mass * z**k
                 moments[:, k] += np.bincount(cell, amount, n_cells[j])
-        result.append(moments)
+        occupied = np.flatnonzero(moments[:, 0])
+        result.append((occupied + int(first[j]), moments[occupied]))
     return result
 
 
@@ -93,7 +94,7 @@ def cubics(values: Floats, slopes: Floats, given: float) -> tuple[Floats, float]
     right = np.clip(slopes[1:], 0.25 * rise, 2 * rise)
     coefficients = np.zeros((len(values), 4))
     coefficients[:-1] = np.stack([values[:-1], left, 3 * rise - 2 * left - right, left + right - 2 * rise], axis=1)
-    coefficients[-1, 0] = 1
+    coefficients[-1, 0] = values[-1]
     moved = 4 / 27 * (abs(left - slopes[:-1]) + abs(right - slopes[1:]))
     return coefficients, float(np.minimum(rise, given + moved).max(initial=0.0))
 
@@ -128,7 +129,7 @@ def _forward(table: Any, x: Floats, out_of_range: int) -> Floats:
         i = position.astype(np.int64)
         t = position - i
         c = table.coefficients[i].T
-        y = c[0] + t * (c[1] + t * (c[2] + t * c[3]))
+        y = np.minimum(c[0] + t * (c[1] + t * (c[2] + t * c[3])), 1.0)
     else:
         knots, levels = table.knots, table.levels
         i = np.clip(np.searchsorted(knots, x, side="right") - 1, 0, len(knots) - 2)

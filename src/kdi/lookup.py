@@ -8,7 +8,7 @@ At alpha = 0 (the quantile transform), at alpha = inf (min-max) and for columns 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, inf, isfinite, nextafter
+from math import ceil, inf, isfinite
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,7 @@ class CubicTable:
     low: float
     high: float
     scale: float  # (x - low) * scale counts intervals
-    coefficients: Floats  # one row an interval, and a last one that holds the level 1
+    coefficients: Floats  # one row an interval, and a last one that holds its end; it may lie beyond high
     error: float
 
     @property
@@ -43,7 +43,8 @@ class CubicTable:
     def end_slopes(self) -> tuple[float, float]:
         """Slopes at low and high, in levels per unit of x."""
         _, a, b, c = self.coefficients[-2]
-        return float(self.coefficients[0, 1] * self.scale), float((a + 2 * b + 3 * c) * self.scale)
+        t = (self.high - self.low) * self.scale - (self.n_knots - 2)
+        return float(self.coefficients[0, 1] * self.scale), float((a + t * (2 * b + 3 * t * c)) * self.scale)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,17 +75,17 @@ class LinearTable:
 AnyTable = CubicTable | LinearTable
 
 
-def tabulate(sketch: Sketch, kernel: Kernel, alpha: float, max_knots: int | None = None) -> AnyTable:
-    """The table of a column at bandwidth factor alpha, with at most `max_knots` knots."""
+def tabulate(sketch: Sketch, kernel: Kernel, bandwidth: float, max_knots: int | None = None) -> AnyTable:
+    """The table of a column at a bandwidth h >= 0, which may be infinite, with at most `max_knots` knots."""
     if not sketch.count:
         return _lines(np.full(2, np.nan), np.zeros(2), 0.0)
-    value_range, bandwidth = sketch.range, alpha * sketch.std
+    value_range = sketch.range
     # Ranges below 1e-290 have reciprocals that are not numbers: no spread to speak of.
     if not value_range > 1e-290:
         return _lines(np.array([sketch.minimum, sketch.maximum]), np.array([0.0, 1.0]), 0.0)
     relative = value_range / bandwidth if bandwidth else inf
     if relative / kernel.scale < FLAT:
-        error = 0.0 if alpha == inf else (relative / kernel.scale) ** 2
+        error = (relative / kernel.scale) ** 2
         return _lines(np.array([sketch.minimum, sketch.maximum]), np.array([0.0, 1.0]), error)
     if not isfinite(relative):
         return _quantiles(sketch, max_knots)
@@ -93,24 +94,26 @@ def tabulate(sketch: Sketch, kernel: Kernel, alpha: float, max_knots: int | None
 
 def cubic_table(integral: Integral, first: float, last: float, max_knots: int | None = None) -> CubicTable:
     """The integral between two positions, relative to the minimum, as cubics."""
-    kernel = integral.kernel
-    relative = (last - first) / integral.bandwidth
-    per_bandwidth = (kernel.bend / (384 * KNOT_TOLERANCE * least_total(kernel, relative))) ** 0.25
-    n = min(max(ceil(relative * per_bandwidth), 4), MAX_INTERVALS)
-    n = n if max_knots is None else max(min(n, max_knots - 1), 1)
-    step = (last - first) / n
-    values, densities = integral.at(first + np.arange(n + 1) * step)
-    values -= values[0]
-    total = values[-1]
-    levels = np.minimum(np.maximum.accumulate(values / total), 1.0)
-    shape_error = (relative / n) ** 4 / 384 * kernel.bend / total + integral.density_error * step / (4 * total)
-    coefficients, worst = core.cubics(levels, densities * (step / total), shape_error)
+    kernel, length = integral.kernel, last - first
+    total_at_least = least_total(kernel, length / integral.bandwidth)
+    step = integral.bandwidth * (384 * KNOT_TOLERANCE * total_at_least / kernel.bend) ** 0.25
+    step = max(min(step, length / 4), length / MAX_INTERVALS)
+    if integral.width and step > integral.width:
+        step -= step % integral.width  # knots parallel to the cells: the filters then need few exponentials
+    if max_knots is not None and length / step > max_knots - 1:
+        step = length / (max_knots - 1)
+    n = max(ceil(length / step * (1 - 1e-12)), 1)
+    # The last knot may lie beyond the end, so the end itself is asked for too.
+    offsets = first + np.append(np.arange(n) * step, [length, n * step])
+    values, densities = integral.at(offsets)
+    total = values[n] - values[0]
+    levels, slopes = np.delete(values - values[0], n) / total, np.delete(densities, n) * (step / total)
+    levels = np.maximum.accumulate(np.maximum(levels, 0.0))
+    shape_error = (step / integral.bandwidth) ** 4 / 384 * kernel.bend + integral.density_error * step / 4
+    coefficients, worst = core.cubics(levels, slopes, shape_error / total)
     error = worst + 2 * integral.value_error / total
     low, high = (integral.low + first, integral.low + last) if first else (integral.low, integral.high)
-    scale = n / (high - low)
-    while (high - low) * scale < n:  # x = high must reach the last row, whose level is exactly 1
-        scale = nextafter(scale, inf)
-    return CubicTable(low, high, scale, coefficients, min(error, 1.0))
+    return CubicTable(low, high, 1 / step, coefficients, min(error, 1.0))
 
 
 def _quantiles(sketch: Sketch, max_knots: int | None) -> LinearTable:

@@ -15,7 +15,7 @@ cell. A few values, or many equal ones, are kept as they are: every cell is then
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import floor, frexp, isfinite, log2
+from math import floor, frexp, isfinite, log2, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -150,25 +150,29 @@ class Sketch:
     @property
     def mean(self) -> float:
         """Mean of the values, exact up to rounding."""
-        return self.minimum + self._mean_offset()
+        return self.minimum + self._centre_and_std()[0]
 
     @property
     def std(self) -> float:
         """Standard deviation (ddof=0), exact up to rounding."""
-        if not self.count or not self.range:
-            return 0.0 if self.count else float("nan")
-        # Relative to the range: squares of very large or very small numbers would overflow.
-        distance, width = (self.offsets() - self._mean_offset()) / self.range, self.cell_width / self.range
-        square = distance**2 @ self.moments[:, 0]
-        if not self.is_exact:
-            square += 2 * width * (distance @ self.moments[:, 1]) + width**2 * self.moments[:, 2].sum()
-        return float(np.sqrt(max(square, 0.0) / self.weight)) * self.range
+        return self._centre_and_std()[1]
 
-    def _mean_offset(self) -> float:
-        first = self.offsets() @ self.moments[:, 0]
+    def _centre_and_std(self) -> tuple[float, float]:
+        """Mean less minimum, and standard deviation."""
+        if not self.count or not self.range:
+            nothing = 0.0 if self.count else float("nan")
+            return nothing, nothing
+        # Relative to the range: squares of very large or very small numbers would overflow.
+        places, width, mass = self.offsets() / self.range, self.cell_width / self.range, self.moments[:, 0]
+        sums = self.moments.sum(axis=0).tolist()
+        centre = float(places @ mass) / sums[0]
         if not self.is_exact:
-            first += self.cell_width * self.moments[:, 1].sum()
-        return float(first) / self.weight if self.count else float("nan")
+            centre += width * sums[1] / sums[0]
+        places -= centre
+        square = float(places * places @ mass)
+        if not self.is_exact:
+            square += 2 * width * float(places @ self.moments[:, 1]) + width**2 * sums[2]
+        return centre * self.range, sqrt(max(square, 0.0) / sums[0]) * self.range
 
     def offsets(self) -> Floats:
         """Positions of the values, or of the centres of the cells, relative to the minimum."""
@@ -320,15 +324,13 @@ def sketch_columns(
     if any(n_cells):
         filled = core.fill(table, weights, scale, first, n_cells, n_threads)
         for j in np.flatnonzero(n_cells):
-            occupied = np.flatnonzero(filled[j][:, 0])
             sketches[j] = Sketch(
                 float(scan.minimum[j]),
                 float(scan.maximum[j]),
                 int(scan.count[j]),
                 int(scan.missing[j]),
                 exponents[j],
-                occupied + int(first[j]),
-                filled[j][occupied],
+                *filled[j],
             )
     return sketches
 
@@ -340,7 +342,7 @@ def cell_error(kernel: Kernel, relative_width: float) -> float:
 
 def least_total(kernel: Kernel, relative_range: float) -> float:
     """A lower bound of P_h(X(1), X(N)), the range in units of h: no value has less kernel inside than an end has."""
-    return 0.5 - float(kernel.tail(np.asarray(relative_range / kernel.scale)))
+    return 0.5 - kernel.tail_at(relative_range / kernel.scale)
 
 
 def cell_width_for(kernel: Kernel, bandwidth: float, value_range: float) -> float:

@@ -234,12 +234,13 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         if empty:
             warnings.warn(f"{column_names(self, empty)} held only NaN (or weights of zero) and will be NaN.", stacklevel=4)
         self.alpha_ = self._resolve_alpha(np.array([sketch.weight for sketch in sketches]))
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore"):  # inf times the spread of a constant
             self.bandwidth_ = self.alpha_ * np.array([sketch.std for sketch in sketches])
         self.data_min_ = np.array([sketch.minimum for sketch in sketches])
         self.data_max_ = np.array([sketch.maximum for sketch in sketches])
         self._tables = [
-            tabulate(sketch, kernel, alpha, self.n_quantiles) for sketch, alpha in zip(sketches, self.alpha_, strict=True)
+            tabulate(sketch, kernel, h, self.n_quantiles)
+            for sketch, h in zip(sketches, self.bandwidth_.tolist(), strict=True)
         ]
         self.error_bound_ = np.array([table.error for table in self._tables])
         self.n_knots_ = np.array([table.n_knots for table in self._tables])
