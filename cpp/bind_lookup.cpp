@@ -39,7 +39,7 @@ std::int64_t map_table(nb::list list, Table2D<const Number> table, Table2D<Numbe
     std::atomic<std::int64_t> first_infinite{-1};
     nb::gil_scoped_release release;
     share_out(from.n_rows, n_threads, [&](int, std::size_t begin, std::size_t end) {
-        walk_blocks(0, from.n_columns, begin, end, [&](std::size_t j, std::size_t row, std::size_t n) {
+        walk_tiles(from, 0, from.n_columns, begin, end, [&](std::size_t j, std::size_t row, std::size_t n) {
             const bool infinite = std::visit(
                 [&](const auto& one) {
                     return map_column(from.column(j, row), from.row_stride, to.column(j, row), to.row_stride, n,

@@ -55,7 +55,7 @@ inline Filled occupied(const Grid& grid, const double* moments) {
 template <class Number>
 std::vector<Filled> fill_table(const TableView<Number>& table, const double* weight, const std::vector<Grid>& grids, int n_threads) {
     // Columns whose cells fit into a core's cache together share one reading of the table.
-    constexpr std::size_t cache = 16384;
+    constexpr std::size_t cache = 65536;
     std::vector<Filled> result(grids.size());
     std::vector<std::vector<double>> scratch(static_cast<std::size_t>(std::max(n_threads, 1)));
     for (std::size_t first = 0, last = 0; first < grids.size(); first = last) {
@@ -68,7 +68,7 @@ std::vector<Filled> fill_table(const TableView<Number>& table, const double* wei
         share_out(table.n_rows, n_threads, [&](int part, std::size_t begin, std::size_t end) {
             auto& mine = scratch[static_cast<std::size_t>(part)];
             mine.assign(n_moments * size, 0.0);
-            walk_blocks(first, last, begin, end, [&](std::size_t j, std::size_t row, std::size_t n) {
+            walk_tiles(table, first, last, begin, end, [&](std::size_t j, std::size_t row, std::size_t n) {
                 if (grids[j].n_cells == 0) return;
                 fill_column(table.column(j, row), table.row_stride, weight ? weight + row : nullptr, n, grids[j],
                             mine.data() + start[j - first]);

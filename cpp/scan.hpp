@@ -93,7 +93,7 @@ void scan_table(const TableView<Number>& table, const double* weight, int n_thre
     std::vector<std::vector<ColumnScan>> parts(static_cast<std::size_t>(std::max(n_threads, 1)), std::vector<ColumnScan>(d));
     share_out(table.n_rows, n_threads, [&](int part, std::size_t begin, std::size_t end) {
         auto& mine = parts[static_cast<std::size_t>(part)];
-        walk_blocks(0, d, begin, end, [&](std::size_t j, std::size_t row, std::size_t n) {
+        walk_tiles(table, 0, d, begin, end, [&](std::size_t j, std::size_t row, std::size_t n) {
             const Number* x = table.column(j, row);
             mine[j].merge(weight ? scan_weighted(x, table.row_stride, weight + row, n, shift[j])
                                  : scan_plain(x, table.row_stride, n, shift[j]));

@@ -18,14 +18,14 @@ struct TableView {
     }
 };
 
-// Visits rows [begin, end) of columns [first, last) block by block, so that a row-major table is read from memory once
-// and each visit runs down one column: visit(column, first_row, n_rows).
-template <class Visit>
-void walk_blocks(std::size_t first, std::size_t last, std::size_t begin, std::size_t end, Visit visit) {
-    const std::size_t width = std::max<std::size_t>(last - first, 1);
-    const std::size_t height = std::clamp<std::size_t>(16384 / width, 64, 8192);
+// Visits rows [begin, end) of columns [first, last) tile by tile, so that the lines of a row-major table are read from memory
+// once and found in the first cache by the neighbouring columns: visit(column, first_row, n_rows).
+template <class Number, class Visit>
+void walk_tiles(const TableView<Number>& table, std::size_t first, std::size_t last, std::size_t begin, std::size_t end, Visit visit) {
+    const std::size_t height = table.row_stride == 1 ? 4096 : 256, width = 8;
     for (std::size_t row = begin; row < end; row += height)
-        for (std::size_t j = first; j < last; ++j) visit(j, row, std::min(height, end - row));
+        for (std::size_t tile = first; tile < last; tile += width)
+            for (std::size_t j = tile; j < std::min(tile + width, last); ++j) visit(j, row, std::min(height, end - row));
 }
 
 }  // namespace kdi

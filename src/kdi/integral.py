@@ -36,7 +36,7 @@ class Integral:
         self.kernel, self.bandwidth = kernel, bandwidth
         self.low, self.high = sketch.minimum, sketch.maximum
         self.width = sketch.cell_width
-        self.positions = sketch.offsets()
+        self.positions = sketch.offsets
         self.moments = sketch.moments / sketch.weight
         relative = self.width / bandwidth
         self.value_error = cell_error(kernel, relative) + ROUNDING

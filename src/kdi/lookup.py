@@ -103,12 +103,14 @@ def cubic_table(integral: Integral, first: float, last: float, max_knots: int | 
     if max_knots is not None and length / step > max_knots - 1:
         step = length / (max_knots - 1)
     n = max(ceil(length / step * (1 - 1e-12)), 1)
-    # The last knot may lie beyond the end, so the end itself is asked for too.
-    offsets = first + np.append(np.arange(n) * step, [length, n * step])
+    # The last knot may lie beyond the end, so the end itself is asked for too, and then dropped.
+    offsets = np.arange(n + 2) * step + first
+    offsets[n:] = first + length, first + n * step
     values, densities = integral.at(offsets)
-    total = values[n] - values[0]
-    levels, slopes = np.delete(values - values[0], n) / total, np.delete(densities, n) * (step / total)
-    levels = np.maximum.accumulate(np.maximum(levels, 0.0))
+    total = float(values[n] - values[0])
+    values[n], densities[n] = values[n + 1], densities[n + 1]
+    levels, slopes = (values[:-1] - values[0]) / total, densities[:-1] * (step / total)
+    levels = np.maximum.accumulate(levels)
     shape_error = (step / integral.bandwidth) ** 4 / 384 * kernel.bend + integral.density_error * step / 4
     coefficients, worst = core.cubics(levels, slopes, shape_error / total)
     error = worst + 2 * integral.value_error / total
@@ -121,7 +123,7 @@ def _quantiles(sketch: Sketch, max_knots: int | None) -> LinearTable:
     mass = sketch.moments[:, 0]
     ranks = np.cumsum(mass) - 0.5 * mass
     levels = (ranks - ranks[0]) / (ranks[-1] - ranks[0])
-    knots = np.array(sketch.places) if sketch.is_exact else sketch.offsets() + sketch.minimum
+    knots = np.array(sketch.places) if sketch.is_exact else sketch.offsets + sketch.minimum
     knots[[0, -1]] = sketch.minimum, sketch.maximum
     error = 0.0 if sketch.is_exact else float(mass.max() / (ranks[-1] - ranks[0]))
     if max_knots is not None and len(knots) > max_knots:

@@ -14,7 +14,8 @@ cell. A few values, or many equal ones, are kept as they are: every cell is then
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from math import floor, frexp, isfinite, log2, sqrt
 from typing import NamedTuple
 
@@ -34,7 +35,7 @@ MAX_CELLS = 2**20  # cells that a column may span while it is being filled (32 b
 CELL_TOLERANCE = 1e-8  # what the cells may contribute to the error of T
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False, repr=False)
 class Sketch:
     """What is kept of a column: moments of its values in cells, and its extremes.
 
@@ -105,8 +106,7 @@ class Sketch:
     def add(self, values: ArrayLike, weights: ArrayLike | None = None) -> Sketch:
         """Take in more values of the same column, in place; returns the sketch itself."""
         total = self + Sketch.from_values(values, weights)
-        for name in self.__slots__:
-            setattr(self, name, getattr(total, name))
+        self.__dict__ = total.__dict__
         return self
 
     def __add__(self, other: Sketch) -> Sketch:
@@ -137,10 +137,10 @@ class Sketch:
         """Width of the cells, 0 for an exact sketch."""
         return 0.0 if self.exponent is None else 2.0**self.exponent
 
-    @property
+    @cached_property
     def weight(self) -> float:
         """Sum of the weights."""
-        return float(self.moments[:, 0].sum())
+        return float(self.moments[:, 0] @ np.ones(len(self)))
 
     @property
     def range(self) -> float:
@@ -150,21 +150,22 @@ class Sketch:
     @property
     def mean(self) -> float:
         """Mean of the values, exact up to rounding."""
-        return self.minimum + self._centre_and_std()[0]
+        return self.minimum + self._centre_and_std[0]
 
     @property
     def std(self) -> float:
         """Standard deviation (ddof=0), exact up to rounding."""
-        return self._centre_and_std()[1]
+        return self._centre_and_std[1]
 
+    @cached_property
     def _centre_and_std(self) -> tuple[float, float]:
         """Mean less minimum, and standard deviation."""
         if not self.count or not self.range:
             nothing = 0.0 if self.count else float("nan")
             return nothing, nothing
         # Relative to the range: squares of very large or very small numbers would overflow.
-        places, width, mass = self.offsets() / self.range, self.cell_width / self.range, self.moments[:, 0]
-        sums = self.moments.sum(axis=0).tolist()
+        places, width, mass = self.offsets / self.range, self.cell_width / self.range, self.moments[:, 0]
+        sums = (self.moments.T @ np.ones(len(self))).tolist()
         centre = float(places @ mass) / sums[0]
         if not self.is_exact:
             centre += width * sums[1] / sums[0]
@@ -174,6 +175,7 @@ class Sketch:
             square += 2 * width * float(places @ self.moments[:, 1]) + width**2 * sums[2]
         return centre * self.range, sqrt(max(square, 0.0) / sums[0]) * self.range
 
+    @cached_property
     def offsets(self) -> Floats:
         """Positions of the values, or of the centres of the cells, relative to the minimum."""
         if self.exponent is None or not self.count:
@@ -186,7 +188,7 @@ class Sketch:
         """Both together, in the coarser cells of the two and no coarser, however many there are."""
         if not other.count or not self.count:
             full = self if self.count else other
-            return full._with(missing=self.missing + other.missing)
+            return replace(full, missing=self.missing + other.missing)
         exponents = [one.exponent for one in (self, other) if one.exponent is not None]
         parts = [one.coarsened(max(exponents)) if exponents else one for one in (self, other)]
         places, moments = _merge(
@@ -229,7 +231,7 @@ class Sketch:
                 axis=1,
             )
         places, moments = _merge(cells, moments)
-        return self._with(exponent=exponent, places=places, moments=moments)
+        return replace(self, exponent=exponent, places=places, moments=moments)
 
     def resolving(self, width: float) -> Sketch:
         """The coarsest cells that are no wider than `width`, or the values where there are no more of them than cells.
@@ -258,16 +260,12 @@ class Sketch:
 
     def to_bytes(self) -> bytes:
         """The sketch as bytes: versioned, little-endian, with a checksum."""
-        return _bytes.pack(*(getattr(self, name) for name in self.__slots__))
+        return _bytes.pack(*(getattr(self, field.name) for field in fields(self)))
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Sketch:
         """The sketch that `to_bytes` wrote; anything else is a ValueError."""
         return cls(*_bytes.unpack(data))
-
-    def _with(self, **changes: object) -> Sketch:
-        fields = {name: getattr(self, name) for name in self.__slots__}
-        return Sketch(**(fields | changes))
 
     def within_capacity(self) -> Sketch:
         """Coarsened as little as brings it down to CAPACITY cells."""
