@@ -2,7 +2,7 @@
 
     phi(u) = exp(-u^2/2) / sqrt(2 pi)  ~  2 Re sum_l  a_l exp(-s_l u),   u >= 0
 
-The inverse Laplace transform gives exp(-x^2/4) = sqrt(pi)/(2 pi i) * contour integral of exp(z) exp(-x sqrt z) / sqrt z.
+The inverse Laplace transform gives exp(-x^2/4) = sqrt(pi)/(2 pi i) * contour integral of exp(z - x sqrt z) / sqrt z.
 Replacing exp(z) by its best rational approximation on the negative axis, sum c_k / (z - z_k), turns the integral into a
 sum over the poles. The approximation comes from the Caratheodory-Fejer method (Trefethen, Weideman & Schmelzer,
 "Talbot quadratures and rational approximations", BIT 2006); its error falls by a factor of 9.3 for each pole.

@@ -1,6 +1,6 @@
 """A sketch as bytes: a header, two arrays, a checksum; nothing that is read is ever run.
 
-    "KDIS"  version  kind  exponent  n  count  missing  minimum  maximum  |  places  moments  |  crc32
+"KDIS"  version  kind  exponent  n  count  missing  minimum  maximum  |  places  moments  |  crc32
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from kdi._typing import Floats, Table
 
 
 def as_table(estimator: Any, X: Any, *, reset: bool) -> Table:
-    """X as a float64 or float32 table, in its own memory where that is possible; NaN and infinities are not looked at."""
+    """X as a float64 or float32 table, in its own memory where possible; NaN and infinities are not looked at."""
     try:
         table = validate_data(
             estimator, X, reset=reset, dtype=(np.float64, np.float32), ensure_all_finite=False, ensure_min_samples=1
@@ -22,9 +22,8 @@ def as_table(estimator: Any, X: Any, *, reset: bool) -> Table:
         names = non_numeric_columns(X)
         if not names:
             raise
-        raise type(error)(
-            f"all columns must be numeric, but {', '.join(names[:5])}{' …' * (len(names) > 5)} cannot be read as numbers: {error}"
-        ) from error
+        shown = ", ".join(names[:5]) + " …" * (len(names) > 5)
+        raise type(error)(f"all columns must be numeric, but {shown} cannot be read as numbers: {error}") from error
     return np.asarray(table)
 
 
@@ -67,7 +66,9 @@ def as_column(values: ArrayLike, name: str = "values") -> Floats:
     if column.dtype not in (np.float32, np.float64):
         column = column.astype(float)
     if np.isinf(column).any():
-        raise ValueError(f"{name} must be finite or NaN, got {column[np.isinf(column)][0]} at {np.isinf(column).argmax()}.")
+        raise ValueError(
+            f"{name} must be finite or NaN, got {column[np.isinf(column)][0]} at {np.isinf(column).argmax()}."
+        )
     return np.asarray(column, dtype=float)
 
 
@@ -76,11 +77,11 @@ def as_weights(weights: ArrayLike | None, n: int, name: str = "sample_weight") -
     if weights is None:
         return None
     try:
-        mass = np.ascontiguousarray(weights, dtype=float)
+        mass = np.asarray(weights, dtype=float, order="C")
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} must be numbers: {error}") from error
-    if np.ndim(weights) == 0:
-        mass = np.full(n, float(mass[0]))
+    if mass.ndim == 0:
+        mass = np.full(n, float(mass))
     if mass.shape != (n,):
         raise ValueError(f"{name} must have shape ({n},), one weight a row, got {mass.shape}.")
     bad = ~(np.isfinite(mass) & (mass >= 0))

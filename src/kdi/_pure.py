@@ -48,7 +48,7 @@ def kept(column: Table, weights: Floats | None) -> tuple[Floats, Floats | None, 
 def fill(
     table: Table, weights: Floats | None, scale: Floats, first: Floats, n_cells: Sequence[int], n_threads: int
 ) -> list[tuple[Integers, Floats]]:
-    """Occupied cells of each column, and the moments 0 to 3 of their values, about the centre and in units of the width."""
+    """Occupied cells of each column, and the moments 0 to 3 of their values about the centre, in units of the width."""
     result = []
     for j in range(table.shape[1]):
         moments = np.zeros((n_cells[j], 4))
@@ -191,4 +191,4 @@ def _inverse_cubic(table: Any, y: Floats) -> Floats:
         if settled.all():
             break
     x = np.minimum(table.low + (i + t) / table.scale, table.high)
-    return np.where(y >= 1, table.high, x)
+    return np.asarray(np.where(y >= 1, table.high, x))

@@ -13,16 +13,16 @@ LARGE = 2**17  # values below which starting a thread costs more than it saves
 def count_threads(n_jobs: int | None, n_values: int) -> int:
     """Threads for a table of that many values.
 
-    An int says how many, negative ones count down from all cores as in joblib. None takes the cores that are free to this
-    process (its affinity and its container's share, and no more than OMP_NUM_THREADS), but one where the table is small and one
+    An int says how many; negative ones count down from all cores, as in joblib. None takes the cores that are free to
+    this process (its affinity, its container's share, OMP_NUM_THREADS), but one where the table is small, and one
     inside a joblib worker, whose siblings use the others.
     """
     if n_jobs is not None:
-        wanted = n_jobs if n_jobs > 0 else max(1, joblib.cpu_count() + 1 + n_jobs)
+        wanted = n_jobs if n_jobs > 0 else int(joblib.cpu_count()) + 1 + n_jobs
         return max(1, min(wanted, n_values // 1024))
     if n_values < LARGE or get_active_backend()[0].nesting_level:
         return 1
-    return min(joblib.cpu_count(), _omp_limit())
+    return int(min(joblib.cpu_count(), _omp_limit()))
 
 
 def _omp_limit() -> int:

@@ -29,7 +29,7 @@ def bandwidth_factor(alpha: Any, weight: float, where: str = "alpha") -> float:
         if alpha not in RULES:
             raise ValueError(f"{where} must be {ALLOWED}, got {alpha!r}.")
         return float((weight if alpha == "scott" else 0.75 * weight) ** -0.2) if weight > 0 else float("nan")
-    if not isinstance(alpha, Real) or isinstance(alpha, bool | np.bool_) or not alpha >= 0:
+    if not isinstance(alpha, Real) or isinstance(alpha, bool | np.bool_) or not float(alpha) >= 0:
         raise ValueError(f"{where} must be {ALLOWED}, got {alpha!r}.")
     return float(alpha)
 
@@ -41,7 +41,9 @@ def spread_alpha(alpha: Any, n_features: int, names: Any = None) -> list[Any]:
             raise ValueError("alpha is a mapping by feature name, but X has no feature names; give a sequence instead.")
         unknown = [name for name in alpha if name not in set(names)]
         if unknown:
-            raise ValueError(f"alpha names {unknown[0]!r}, which is not a feature; the features are {list(names)[:10]}.")
+            raise ValueError(
+                f"alpha names {unknown[0]!r}, which is not a feature; the features are {list(names)[:10]}."
+            )
         return [alpha.get(name, 1.0) for name in names]
     if isinstance(alpha, str) or np.ndim(alpha) == 0:
         return [alpha] * n_features
@@ -55,5 +57,7 @@ def resolve_alpha(alpha: Any, weights: Floats, names: Any = None) -> Floats:
     """The number alpha of every feature, `weights` being the sum of weights of each."""
     alphas = spread_alpha(alpha, len(weights), names)
     single = len({id(one) for one in alphas}) == 1 and not isinstance(alpha, Mapping)
-    labels = ["alpha" if single else f"alpha of feature {j if names is None else names[j]!r}" for j in range(len(alphas))]
+    labels = [
+        "alpha" if single else f"alpha of feature {j if names is None else names[j]!r}" for j in range(len(alphas))
+    ]
     return np.array([bandwidth_factor(one, w, label) for one, w, label in zip(alphas, weights, labels, strict=True)])

@@ -2,21 +2,22 @@
 
     P_h(a, b) = (1/W) Σ_n w_n [G((b - X_n)/h) - G((a - X_n)/h)]
 
-One filter over the cells from the left and one from the right give the sum and its density at any sorted knots, in time linear
-in cells and knots (cpp/filter.hpp).
+One filter over the cells from the left and one from the right give the sum and its density at any sorted knots, in time
+linear in cells and knots (cpp/filter.hpp).
 """
 
 from __future__ import annotations
 
-import numpy as np
-
 from kdi._backend import core
 from kdi._typing import Floats
+from kdi.cells import cell_error, cell_width_for
 from kdi.kernels import Kernel
 from kdi.reference import cell_sum
-from kdi.sketch import Sketch, cell_error, cell_width_for
+from kdi.sketch import Sketch
 
-SMALL = 2**12  # cells times knots up to which the direct sum is as fast; it is also exact where h is much larger than the range
+SMALL = (
+    2**12
+)  # cells times knots up to which the direct sum is as fast; it is also exact where h is much larger than the range
 ROUNDING = 2e-13  # of a sum over the kernel, the compiled Gaussian's sum of exponentials included
 
 

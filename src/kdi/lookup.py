@@ -1,8 +1,8 @@
 """Table: a column's map to [0, 1], forward and back, in constant time a value.
 
-For a bandwidth h that is neither 0 nor infinite, knots are regular in x and each interval is a cubic through exact values and
-densities; its error is at most (Δ/h)^4 / 384 max|G''''| / P. The number of knots follows range/h until that meets the tolerance.
-At alpha = 0 (the quantile transform), at alpha = inf (min-max) and for columns without spread, straight lines join the knots.
+For a bandwidth h that is neither 0 nor infinite, knots are regular in x and each interval is a cubic through exact
+values and densities; its error is at most (Δ/h)^4 / 384 max|G''''| / P, and the knots are as close as it takes to meet
+the tolerance. At h = 0 (the quantile transform), at h = inf (min-max) and without spread, straight lines join the knots.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 
 from kdi._backend import core
 from kdi._typing import Floats, OutOfRange, Table
+from kdi.cells import least_total
 from kdi.integral import Integral
 from kdi.kernels import Kernel
-from kdi.sketch import Sketch, least_total
+from kdi.sketch import Sketch
 
 KNOT_TOLERANCE = 5e-7  # what the knots may contribute to the error of T: with the cells, the whole stays below 1e-6
 MAX_INTERVALS = 2**17  # 32 bytes each
-FLAT = 1e-4  # range/bandwidth below which a kernel is level over the whole range: min-max, to the square of this number
+FLAT = 1e-4  # range/bandwidth below which a kernel is level over the range: min-max, to the square of this number
 OUT_OF_RANGE: dict[OutOfRange, int] = {"clip": 0, "linear": 1, "nan": 2}
 
 
@@ -123,7 +124,7 @@ def _quantiles(sketch: Sketch, max_knots: int | None) -> LinearTable:
     mass = sketch.moments[:, 0]
     ranks = np.cumsum(mass) - 0.5 * mass
     levels = (ranks - ranks[0]) / (ranks[-1] - ranks[0])
-    knots = np.array(sketch.places) if sketch.is_exact else sketch.offsets + sketch.minimum
+    knots = sketch.places.astype(float) if sketch.is_exact else sketch.offsets + sketch.minimum
     knots[[0, -1]] = sketch.minimum, sketch.maximum
     error = 0.0 if sketch.is_exact else float(mass.max() / (ranks[-1] - ranks[0]))
     if max_knots is not None and len(knots) > max_knots:
@@ -137,9 +138,9 @@ def _lines(knots: Floats, levels: Floats, error: float) -> LinearTable:
     low, high = float(knots[0]), float(knots[-1])
     n_buckets = len(knots) - 1
     scale = n_buckets / (high - low) if high - low > 1e-290 else 0.0
-    guide = np.searchsorted(knots, low + np.arange(n_buckets) / scale, side="right") - 1 if scale else np.zeros(1)
-    guide = np.clip(guide, 0, n_buckets - 1).astype(np.int32)
-    return LinearTable(low, high, scale, np.ascontiguousarray(knots), np.ascontiguousarray(levels), guide, error)
+    edges = low + np.arange(n_buckets) / scale if scale else np.full(n_buckets, low)
+    guide = np.clip(np.searchsorted(knots, edges, side="right") - 1, 0, n_buckets - 1)
+    return LinearTable(low, high, scale, knots, levels, guide.astype(np.int32), error)
 
 
 def forward(tables: list[AnyTable], table: Table, out: Table, out_of_range: OutOfRange, n_threads: int = 1) -> int:

@@ -1,38 +1,34 @@
 """Sketch: a column summarised in one pass, for every bandwidth.
 
-The line is cut into cells of width w = 2^e, with edges at the multiples of w. A cell keeps the sums of 1, z, z^2 and z^3
+The line is cut into cells of width w = 2^e, with edges at the multiples of w. A cell keeps the sums of 1, z, z², z³
 over its values, z the offset from its centre in units of w:
 
     ──┬───────┬───────┬───────┬──        cell k holds the values in [k w, (k+1) w)
       │ · ·· ·│ ··:·· │  ·    │          moments[k] = Σ w_n (1, z_n, z_n², z_n³)
     ──┴───────┴───────┴───────┴──
 
-The edges do not depend on the data, so sketches of parts of a column add up, in any order, after the finer one is coarsened;
-coarsening is exact, by the binomial shift of the moments. Only occupied cells are kept, so that one far outlier costs one
-cell. A few values, or many equal ones, are kept as they are: every cell is then a point, and every error bound zero.
+The edges do not depend on the data, so sketches of parts of a column add up, in any order, after the finer one is
+coarsened, which is exact: the moments shift by the binomial formula. Only occupied cells are kept, so that a far
+outlier costs one cell. A few values, or many equal ones, are kept as they are: every cell is then a point, every bound zero.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from math import floor, frexp, isfinite, log2, sqrt
-from typing import NamedTuple
+from math import frexp, isfinite, sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from kdi import _bytes
-from kdi._backend import core
 from kdi._input import as_column, as_weights
 from kdi._pure import kept
 from kdi._typing import Floats, Integers, Table
-from kdi.kernels import Kernel, get_kernel
+from kdi.cells import cell_error, keeps_values, least_total, width_exponent
+from kdi.kernels import get_kernel
 
 CAPACITY = 2**15  # distinct values, or occupied cells, that a sketch of unknown purpose keeps
-FEW = 64  # values that are never worth cells
-MAX_CELLS = 2**20  # cells that a column may span while it is being filled (32 bytes each)
-CELL_TOLERANCE = 1e-8  # what the cells may contribute to the error of T
 
 
 @dataclass(eq=False, repr=False)
@@ -99,9 +95,26 @@ class Sketch:
         if cell_width is not None and not (isfinite(cell_width) and cell_width > 0):
             raise ValueError(f"cell_width must be a positive number, got {cell_width!r}.")
         if cell_width is None:
-            return _points(column, mass).within_capacity()
-        table = column[:, None]
-        return sketch_columns(table, mass, scan_columns(table, mass), np.array([cell_width]))[0]
+            return Sketch.exact(column, mass).within_capacity()
+        sketch = Sketch.exact(column, mass)
+        exponent = width_exponent(cell_width, sketch.minimum, sketch.maximum)
+        return sketch if exponent is None else sketch.coarsened(exponent)
+
+    @classmethod
+    def exact(cls, column: Table, weights: Floats | None = None) -> Sketch:
+        """The distinct values of a column and their weights, however many there are."""
+        values, mass, missing = kept(column, weights)
+        if not len(values):
+            return Sketch(missing=missing)
+        if mass is None:
+            places = np.sort(values)
+            mass = np.ones(len(values))
+        else:
+            order = np.argsort(values, kind="stable")
+            places, mass = values[order], mass[order]
+        count = len(places)
+        distinct, moments = _runs(places, mass[:, None])
+        return Sketch(float(distinct[0]), float(distinct[-1]), count, missing, None, distinct, moments)
 
     def add(self, values: ArrayLike, weights: ArrayLike | None = None) -> Sketch:
         """Take in more values of the same column, in place; returns the sketch itself."""
@@ -217,7 +230,7 @@ class Sketch:
             levels = exponent - self.exponent
             if levels < 0:
                 raise ValueError(f"cells of 2**{self.exponent} cannot be divided into cells of 2**{exponent}.")
-            cells = self.places >> levels
+            cells = np.asarray(self.places, dtype=np.int64) >> levels
             ratio = 2.0**-levels
             shift = ((self.places - (cells << levels)) + 0.5) * ratio - 0.5
             m0, m1, m2, m3 = self.moments.T * (ratio ** np.arange(4))[:, None]
@@ -276,119 +289,11 @@ class Sketch:
             finest = frexp(max(abs(self.minimum), abs(self.maximum)))[1] - 52
             cells = np.floor(np.ldexp(self.places, -finest)).astype(np.int64)
         else:
-            finest, cells = self.exponent, self.places
+            finest, cells = self.exponent, np.asarray(self.places, dtype=np.int64)
         levels = 0
         while 1 + np.count_nonzero(np.diff(cells >> levels)) > CAPACITY:
             levels += 1
         return self.coarsened(finest + levels)
-
-
-class Scan(NamedTuple):
-    """What one reading of a table tells of each column, before its cells are cut."""
-
-    minimum: Floats
-    maximum: Floats
-    count: Floats
-    weight: Floats
-    spread: Floats  # the standard deviation, to a few digits
-    missing: Floats
-    infinite: Floats
-
-
-def scan_columns(table: Table, weights: Floats | None, n_threads: int = 1) -> Scan:
-    """First reading of a table: extremes, counts and spread of each column."""
-    return Scan(*core.scan(table, weights, n_threads))
-
-
-def sketch_columns(
-    table: Table, weights: Floats | None, scan: Scan, widths: Floats, n_threads: int = 1
-) -> list[Sketch]:
-    """Second reading: sketches of the columns, in cells of at most the given widths.
-
-    Where a column has no more values than it would have cells, or its width is 0, the values themselves are kept.
-    """
-    n_columns = table.shape[1]
-    sketches = [Sketch(missing=int(n)) for n in scan.missing]
-    exponents, n_cells, scale, first = [0] * n_columns, [0] * n_columns, np.ones(n_columns), np.zeros(n_columns)
-    for j in np.flatnonzero(scan.count):
-        low, high = float(scan.minimum[j]), float(scan.maximum[j])
-        exponent = width_exponent(float(widths[j]), low, high)
-        if exponent is None or keeps_values(exponent, high - low, int(scan.count[j])):
-            sketches[j] = _points(table[:, j], weights)
-            continue
-        exponents[j], scale[j] = exponent, 2.0**-exponent
-        first[j] = floor(low * scale[j])
-        n_cells[j] = floor(high * scale[j]) - int(first[j]) + 1
-    if any(n_cells):
-        filled = core.fill(table, weights, scale, first, n_cells, n_threads)
-        for j in np.flatnonzero(n_cells):
-            sketches[j] = Sketch(
-                float(scan.minimum[j]),
-                float(scan.maximum[j]),
-                int(scan.count[j]),
-                int(scan.missing[j]),
-                exponents[j],
-                *filled[j],
-            )
-    return sketches
-
-
-def cell_error(kernel: Kernel, relative_width: float) -> float:
-    """The most that cells of this width, in units of h, change a sum of kernel cdfs of total weight 1."""
-    return relative_width**4 / 384 * kernel.bend
-
-
-def least_total(kernel: Kernel, relative_range: float) -> float:
-    """A lower bound of P_h(X(1), X(N)), the range in units of h: no value has less kernel inside than an end has."""
-    return 0.5 - kernel.tail_at(relative_range / kernel.scale)
-
-
-def cell_width_for(kernel: Kernel, bandwidth: float, value_range: float) -> float:
-    """Widest cells whose error stays within CELL_TOLERANCE at this bandwidth."""
-    if not bandwidth > 0 or not isfinite(bandwidth) or not value_range > 0:
-        return 0.0
-    total = least_total(kernel, value_range / bandwidth)
-    return float(bandwidth * (CELL_TOLERANCE * total * 192 / kernel.bend) ** 0.25)
-
-
-def cell_widths(kernel: Kernel, alphas: Floats, scan: Scan) -> Floats:
-    """The widths for every column of a scanned table; a hair less, as the scan's spread has lost some digits."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        ranges, bandwidths = scan.maximum - scan.minimum, alphas * scan.spread
-    return np.array([cell_width_for(kernel, h, r) for h, r in zip(bandwidths * (1 - 1e-6), ranges, strict=True)])
-
-
-def width_exponent(width: float, low: float, high: float) -> int | None:
-    """Exponent of the widest cells within `width`, MAX_CELLS permitting; None where only the values themselves will do."""
-    largest = max(abs(low), abs(high))
-    if not width > 0 or not high > low or not isfinite(high - low):
-        return None
-    exponent = max(floor(log2(width)), floor(log2((high - low) / MAX_CELLS)))
-    # Cells no wider than the spacing of the numbers are points; powers of two outside the normal numbers are avoided.
-    if exponent < frexp(largest)[1] - 50 or abs(exponent) > 900:
-        return None
-    return exponent
-
-
-def keeps_values(exponent: int, value_range: float, count: int) -> bool:
-    """Whether the values are the shorter summary: few, or no more than there would be cells."""
-    return count <= max(FEW, value_range / 2.0**exponent)
-
-
-def _points(column: Table, weights: Floats | None) -> Sketch:
-    """The exact sketch: distinct values and their weights."""
-    values, mass, missing = kept(column, weights)
-    if not len(values):
-        return Sketch(missing=missing)
-    if mass is None:
-        places = np.sort(values)
-        mass = np.ones(len(values))
-    else:
-        order = np.argsort(values, kind="stable")
-        places, mass = values[order], mass[order]
-    count = len(places)
-    places, moments = _runs(places, mass[:, None])
-    return Sketch(float(places[0]), float(places[-1]), count, missing, None, places, moments)
 
 
 def _merge(places: Floats | Integers, moments: Floats) -> tuple[Floats | Integers, Floats]:

@@ -16,9 +16,11 @@ from kdi._input import as_table, as_weights, column_names, refuse_infinite
 from kdi._threads import count_threads
 from kdi._typing import Floats, KernelName, OutOfRange, Table
 from kdi.bandwidth import resolve_alpha
+from kdi.cells import cell_width_for
+from kdi.gather import Scan, cell_widths, scan_columns, sketch_columns
 from kdi.kernels import Kernel, check_kernel
 from kdi.lookup import OUT_OF_RANGE, forward, inverse, tabulate
-from kdi.sketch import CAPACITY, Scan, Sketch, cell_width_for, cell_widths, scan_columns, sketch_columns
+from kdi.sketch import CAPACITY, Sketch
 
 # As in QuantileTransformer: normal scores beyond these of 1e-7 and 1 - 1e-7 are clipped.
 CLIP = float(ndtri(1e-7 - np.spacing(1)))
@@ -41,8 +43,8 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
     output_distribution : {"uniform", "normal"}, default="uniform"
         "normal" returns normal scores of the result, clipped at 1e-7 and 1 - 1e-7 as in QuantileTransformer.
     out_of_range : {"clip", "linear", "nan"}, default="clip"
-        What becomes of values outside the range seen in `fit`: 0 or 1, a straight line that goes on with the slope at the end
-        (monotone and invertible), or NaN.
+        What becomes of values outside the range seen in `fit`: 0 or 1, a straight line that goes on with the slope at
+        the end (monotone and invertible), or NaN.
     n_quantiles : int, optional
         Most knots that a feature's table may have. None lets the tolerance of 1e-6 choose; fewer knots are told by
         `error_bound_`.
@@ -74,10 +76,11 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
     -----
     With bandwidth h = alpha σ and kernel cdf G, a value x of a feature with values X_1, …, X_N becomes
 
-    .. math:: T(x) = \\frac{\\sum_n G((x - X_n)/h) - G((X_{(1)} - X_n)/h)}{\\sum_n G((X_{(N)} - X_n)/h) - G((X_{(1)} - X_n)/h)}
+    .. math:: T(x) = P(X_{(1)}, x) / P(X_{(1)}, X_{(N)}), \\quad
+        P(a, b) = \\frac{1}{N} \\sum_n G((b - X_n)/h) - G((a - X_n)/h)
 
-    NaN is left out of the fit and stays NaN. A constant feature becomes 0. `fit` takes two readings of the data and memory for
-    the sketches only; the result never decreases in x, in floating point too.
+    NaN is left out of the fit and stays NaN. A constant feature becomes 0. `fit` takes two readings of the data,
+    and memory for the sketches only. The result never decreases in x, in floating point too.
 
     References
     ----------
@@ -88,7 +91,7 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
     >>> import kdi
     >>> X = [[0.0], [1.0], [2.0], [100.0]]
     >>> kdi.KDITransformer().fit_transform(X).ravel().round(3)
-    array([0.   , 0.015, 0.03 , 1.   ])
+    array([0.   , 0.013, 0.027, 1.   ])
     >>> kdi.KDITransformer(alpha=0).fit_transform(X).ravel().round(3)
     array([0.   , 0.333, 0.667, 1.   ])
     """
@@ -200,8 +203,10 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         weights = as_weights(sample_weight, len(table))
         n_threads = count_threads(self.n_jobs, table.size)
         scan = scan_columns(table, weights, n_threads)
-        refuse_infinite(self, np.flatnonzero((scan.infinite > 0) | (scan.maximum == np.inf) | (scan.minimum == -np.inf)))
-        before = [Sketch()] * len(scan.count) if first else self.sketches_
+        refuse_infinite(
+            self, np.flatnonzero((scan.infinite > 0) | (scan.maximum == np.inf) | (scan.minimum == -np.inf))
+        )
+        before: list[Sketch] = getattr(self, "sketches_", [Sketch()] * len(scan.counts))
         if more_may_come:
             sketches = self._add_chunk(table, weights, scan, before, kernel, n_threads)
         else:
@@ -216,13 +221,14 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
     def _add_chunk(
         self, table: Table, weights: Floats | None, scan: Scan, before: list[Sketch], kernel: Kernel, n_threads: int
     ) -> list[Sketch]:
-        """Sketches so far and of this chunk together: the values themselves as long as there are few of them, then cells."""
+        """Sketches so far and of this chunk together: the values themselves while there are few of them, then cells."""
         totals = np.array([sketch.weight for sketch in before]) + scan.weight
         alphas = self._resolve_alpha(totals)
-        widths = np.where(scan.count > CAPACITY, cell_widths(kernel, alphas, scan) / FINER, 0.0)
+        widths = np.where(scan.counts > CAPACITY, cell_widths(kernel, alphas, scan) / FINER, 0.0)
         widths = np.array([one.cell_width or width for one, width in zip(before, widths, strict=True)])
         merged = [
-            old.merged(new) for old, new in zip(before, sketch_columns(table, weights, scan, widths, n_threads), strict=True)
+            old.merged(new)
+            for old, new in zip(before, sketch_columns(table, weights, scan, widths, n_threads), strict=True)
         ]
         needed = [cell_width_for(kernel, a * one.std, one.range) / FINER for a, one in zip(alphas, merged, strict=True)]
         return [one.resolving(width) if len(one) > CAPACITY else one for one, width in zip(merged, needed, strict=True)]
@@ -232,7 +238,9 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         sketches = self.sketches_
         empty = [j for j, sketch in enumerate(sketches) if not sketch.count]
         if empty:
-            warnings.warn(f"{column_names(self, empty)} held only NaN (or weights of zero) and will be NaN.", stacklevel=4)
+            warnings.warn(
+                f"{column_names(self, empty)} held only NaN (or weights of zero) and will be NaN.", stacklevel=4
+            )
         self.alpha_ = self._resolve_alpha(np.array([sketch.weight for sketch in sketches]))
         with np.errstate(invalid="ignore"):  # inf times the spread of a constant
             self.bandwidth_ = self.alpha_ * np.array([sketch.std for sketch in sketches])
@@ -273,7 +281,9 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
     def _check_ranges(self, sketches: list[Sketch]) -> None:
         wide = [j for j, sketch in enumerate(sketches) if sketch.range == np.inf]
         if wide:
-            raise ValueError(f"the range of {column_names(self, wide)} is too large for float64; divide the values first.")
+            raise ValueError(
+                f"the range of {column_names(self, wide)} is too large for float64; divide the values first."
+            )
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

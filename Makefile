@@ -1,0 +1,34 @@
+# Every target sets up what it needs: a virtual environment with the package built in it.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SOURCES := $(wildcard cpp/*) CMakeLists.txt pyproject.toml
+
+.PHONY: demo test check bench clean
+.DEFAULT_GOAL := demo
+
+demo: $(VENV)/installed-plot
+	$(BIN)/python examples/demo.py
+
+test: $(VENV)/installed-test
+	$(BIN)/python -m pytest
+
+check: $(VENV)/installed-check
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/installed-bench
+	$(BIN)/python -m benchmarks
+
+# One stamp an extra: it is older than the sources when the core has to be built again.
+$(VENV)/installed-%: $(SOURCES) | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --editable '.[$*]'
+	touch $@
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+clean:
+	rm -rf $(VENV) build out

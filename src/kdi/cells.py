@@ -1,0 +1,50 @@
+"""How wide a sketch's cells may be: the error bound of the cells, and its inverse.
+
+Expand G((x - c - z w)/h) in z about a cell's centre c and stop after z^3. What is left is at most (w/2h)^4 / 24
+max|G''''|, whatever the data: the bound is known before a single value is seen.
+"""
+
+from __future__ import annotations
+
+from math import floor, frexp, isfinite, log2
+
+from kdi.kernels import Kernel
+
+FEW = 64  # values that are never worth cells
+MAX_CELLS = 2**20  # cells that a column may span while it is being filled (32 bytes each)
+CELL_TOLERANCE = 1e-8  # what the cells may contribute to the error of T
+
+
+def cell_error(kernel: Kernel, relative_width: float) -> float:
+    """The most that cells of this width, in units of h, change a sum of kernel cdfs of total weight 1."""
+    return relative_width**4 / 384 * kernel.bend
+
+
+def least_total(kernel: Kernel, relative_range: float) -> float:
+    """A lower bound of P_h(X(1), X(N)), the range in units of h: no value has less kernel inside than an end has."""
+    return 0.5 - kernel.tail_at(relative_range / kernel.scale)
+
+
+def cell_width_for(kernel: Kernel, bandwidth: float, value_range: float) -> float:
+    """Widest cells whose error stays within CELL_TOLERANCE at this bandwidth."""
+    if not bandwidth > 0 or not isfinite(bandwidth) or not value_range > 0:
+        return 0.0
+    total = least_total(kernel, value_range / bandwidth)
+    return float(bandwidth * (CELL_TOLERANCE * total * 192 / kernel.bend) ** 0.25)
+
+
+def width_exponent(width: float, low: float, high: float) -> int | None:
+    """Exponent of the widest cells within `width`, MAX_CELLS permitting; None where only the values will do."""
+    largest = max(abs(low), abs(high))
+    if not width > 0 or not high > low or not isfinite(high - low):
+        return None
+    exponent = max(floor(log2(width)), floor(log2((high - low) / MAX_CELLS)))
+    # Cells no wider than the spacing of the numbers are points; powers of two outside the normal numbers are avoided.
+    if exponent < frexp(largest)[1] - 50 or abs(exponent) > 900:
+        return None
+    return exponent
+
+
+def keeps_values(exponent: int, value_range: float, count: int) -> bool:
+    """Whether the values are the shorter summary: few, or no more than there would be cells."""
+    return count <= max(FEW, value_range / 2.0**exponent)

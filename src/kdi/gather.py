@@ -1,0 +1,71 @@
+"""Sketches of all columns of a table, in two readings of it: one for the extremes and the spread, one for the cells."""
+
+from __future__ import annotations
+
+from math import floor
+from typing import NamedTuple
+
+import numpy as np
+
+from kdi._backend import core
+from kdi._typing import Floats, Table
+from kdi.cells import cell_width_for, keeps_values, width_exponent
+from kdi.kernels import Kernel
+from kdi.sketch import Sketch
+
+
+class Scan(NamedTuple):
+    """What one reading of a table tells of each column, before its cells are cut."""
+
+    minimum: Floats
+    maximum: Floats
+    counts: Floats
+    weight: Floats
+    spread: Floats  # the standard deviation, to a few digits
+    missing: Floats
+    infinite: Floats
+
+
+def scan_columns(table: Table, weights: Floats | None, n_threads: int = 1) -> Scan:
+    """First reading of a table: extremes, counts and spread of each column."""
+    return Scan(*core.scan(table, weights, n_threads))
+
+
+def sketch_columns(
+    table: Table, weights: Floats | None, scan: Scan, widths: Floats, n_threads: int = 1
+) -> list[Sketch]:
+    """Second reading: sketches of the columns, in cells of at most the given widths.
+
+    Where a column has no more values than it would have cells, or its width is 0, the values themselves are kept.
+    """
+    n_columns = table.shape[1]
+    sketches = [Sketch(missing=int(n)) for n in scan.missing]
+    exponents, n_cells, scale, first = [0] * n_columns, [0] * n_columns, np.ones(n_columns), np.zeros(n_columns)
+    for j in np.flatnonzero(scan.counts):
+        low, high = float(scan.minimum[j]), float(scan.maximum[j])
+        exponent = width_exponent(float(widths[j]), low, high)
+        if exponent is None or keeps_values(exponent, high - low, int(scan.counts[j])):
+            sketches[j] = Sketch.exact(table[:, j], weights)
+            continue
+        exponents[j], scale[j] = exponent, 2.0**-exponent
+        first[j] = floor(low * scale[j])
+        n_cells[j] = floor(high * scale[j]) - int(first[j]) + 1
+    if any(n_cells):
+        filled = core.fill(table, weights, scale, first, n_cells, n_threads)
+        for j in np.flatnonzero(n_cells):
+            sketches[j] = Sketch(
+                float(scan.minimum[j]),
+                float(scan.maximum[j]),
+                int(scan.counts[j]),
+                int(scan.missing[j]),
+                exponents[j],
+                *filled[j],
+            )
+    return sketches
+
+
+def cell_widths(kernel: Kernel, alphas: Floats, scan: Scan) -> Floats:
+    """The widths for every column of a scanned table; a hair less, as the scan's spread has lost some digits."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        ranges, bandwidths = scan.maximum - scan.minimum, alphas * scan.spread
+    return np.array([cell_width_for(kernel, h, r) for h, r in zip(bandwidths * (1 - 1e-6), ranges, strict=True)])
