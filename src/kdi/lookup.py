@@ -2,13 +2,14 @@
 
 For a bandwidth h that is neither 0 nor infinite, knots are regular in x and each interval is a cubic through exact
 values and densities; its error is at most (Δ/h)^4 / 384 max|G''''| / P, and the knots are as close as it takes to meet
-the tolerance. At h = 0 (the quantile transform), at h = inf (min-max) and without spread, straight lines join the knots.
+the tolerance. Without spread, at h = inf (min-max), at h = 0 (the quantile transform) and where h is too small to be
+resolved by knots, straight lines join the ends or the values themselves.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, inf, isfinite
+from math import ceil, inf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,9 +89,15 @@ def tabulate(sketch: Sketch, kernel: Kernel, bandwidth: float, max_knots: int | 
     if relative / kernel.scale < FLAT:
         error = (relative / kernel.scale) ** 2
         return _lines(np.array([sketch.minimum, sketch.maximum]), np.array([0.0, 1.0]), error)
-    if not isfinite(relative):
-        return _quantiles(sketch, max_knots)
-    return cubic_table(Integral(sketch, kernel, bandwidth), 0.0, value_range, max_knots)
+    if relative == inf:
+        mass = sketch.moments[:, 0] / sketch.weight
+        ranks = np.cumsum(mass) - 0.5 * mass
+        return _through_values(sketch, ranks, 0.0 if sketch.is_exact else float(mass.max()), max_knots)
+    integral = Integral(sketch, kernel, bandwidth)
+    if relative > MAX_INTERVALS:
+        ranks, _ = integral.at(sketch.offsets)
+        return _through_values(sketch, ranks, integral.value_error + float(np.diff(ranks).max()), max_knots)
+    return cubic_table(integral, 0.0, value_range, max_knots)
 
 
 def cubic_table(integral: Integral, first: float, last: float, max_knots: int | None = None) -> CubicTable:
@@ -119,19 +126,18 @@ def cubic_table(integral: Integral, first: float, last: float, max_knots: int | 
     return CubicTable(low, high, 1 / step, coefficients, min(error, 1.0))
 
 
-def _quantiles(sketch: Sketch, max_knots: int | None) -> LinearTable:
-    """Mid-ranks of the distinct values, straight lines between: the limit of T at its own values as h goes to 0."""
-    mass = sketch.moments[:, 0]
-    ranks = np.cumsum(mass) - 0.5 * mass
-    levels = (ranks - ranks[0]) / (ranks[-1] - ranks[0])
+def _through_values(sketch: Sketch, ranks: Floats, error: float, max_knots: int | None) -> LinearTable:
+    """Lines through what T is at the values themselves: for h = 0 their mid-ranks, which T tends to as h does."""
+    total = float(ranks[-1] - ranks[0])
+    levels = np.clip(np.maximum.accumulate((ranks - ranks[0]) / total), 0.0, 1.0)
     knots = sketch.places.astype(float) if sketch.is_exact else sketch.offsets + sketch.minimum
     knots[[0, -1]] = sketch.minimum, sketch.maximum
-    error = 0.0 if sketch.is_exact else float(mass.max() / (ranks[-1] - ranks[0]))
+    error = 2 * error / total
     if max_knots is not None and len(knots) > max_knots:
-        kept = np.unique(np.searchsorted(levels, np.linspace(0, 1, max(max_knots, 2))))
+        kept = np.unique(np.searchsorted(levels, np.linspace(0, 1, max_knots)))
         error += float(np.diff(levels[kept]).max())
         knots, levels = knots[kept], levels[kept]
-    return _lines(knots, levels, error)
+    return _lines(knots, levels, min(error, 1.0))
 
 
 def _lines(knots: Floats, levels: Floats, error: float) -> LinearTable:

@@ -9,7 +9,8 @@ over its values, z the offset from its centre in units of w:
 
 The edges do not depend on the data, so sketches of parts of a column add up, in any order, after the finer one is
 coarsened, which is exact: the moments shift by the binomial formula. Only occupied cells are kept, so that a far
-outlier costs one cell. A few values, or many equal ones, are kept as they are: every cell is then a point, every bound zero.
+outlier costs one cell. A few values, or many equal ones, are kept as they are: every cell is then a point, and every
+bound zero.
 """
 
 from __future__ import annotations
