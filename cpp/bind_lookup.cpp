@@ -14,16 +14,18 @@ using Guide = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::dev
 std::vector<AnyTable> read_tables(nb::list tables) {
     std::vector<AnyTable> result;
     for (nb::handle item : tables) {
-        const auto low = nb::cast<double>(item.attr("low")), high = nb::cast<double>(item.attr("high"));
-        const auto scale = nb::cast<double>(item.attr("scale"));
+        const auto number = [&](const char* name) { return nb::cast<double>(item.attr(name)); };
+        const double low = number("low"), high = number("high"), scale = number("scale");
+        const double low_slope = number("low_slope"), high_slope = number("high_slope");
         if (nb::hasattr(item, "coefficients")) {
             const auto coefficients = nb::cast<Matrix>(item.attr("coefficients"));
-            result.push_back(CubicTable{coefficients.data(), static_cast<std::int64_t>(coefficients.shape(0)) - 1, low, high, scale});
+            result.push_back(CubicTable{coefficients.data(), static_cast<std::int64_t>(coefficients.shape(0)) - 1, low, high, scale,
+                                        low_slope, high_slope});
         } else {
             const auto knots = nb::cast<Vector>(item.attr("knots")), levels = nb::cast<Vector>(item.attr("levels"));
             const auto guide = nb::cast<Guide>(item.attr("guide"));
             result.push_back(LinearTable{knots.data(), levels.data(), guide.data(), static_cast<std::int64_t>(knots.shape(0)) - 1,
-                                         static_cast<std::int64_t>(guide.shape(0)), low, high, scale});
+                                         static_cast<std::int64_t>(guide.shape(0)), low, high, scale, low_slope, high_slope});
         }
     }
     return result;

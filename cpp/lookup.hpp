@@ -19,7 +19,9 @@ constexpr double rounding = 1.5 * 262144.0;
 struct CubicTable {
     const double* coefficients;  // n_intervals + 1 rows of four, for the powers of the position in an interval
     std::int64_t n_intervals;
-    double low, high, scale;     // (value - low) * scale is a position counted in intervals
+    double low, high;
+    double scale;                // (value - low) * scale is a position counted in intervals
+    double low_slope, high_slope;
 
     double forward(double x) const {  // low <= x < high
         const double position = ((x - low) * scale + rounding) - rounding;
@@ -49,13 +51,6 @@ struct CubicTable {
         }
         return std::min(low + (static_cast<double>(first) + t) / scale, high);
     }
-
-    double slope_at(std::int64_t i, double t) const {
-        const double* c = coefficients + 4 * i;
-        return (c[1] + t * (2 * c[2] + 3 * t * c[3])) * scale;
-    }
-    double low_slope() const { return slope_at(0, 0); }
-    double high_slope() const { return slope_at(n_intervals - 1, (high - low) * scale - static_cast<double>(n_intervals - 1)); }
 };
 
 struct LinearTable {
@@ -63,7 +58,9 @@ struct LinearTable {
     const double* levels;   // from 0 to 1
     const std::int32_t* guide;
     std::int64_t n_intervals, n_buckets;
-    double low, high, scale;  // (value - low) * scale is a bucket of the guide
+    double low, high;
+    double scale;             // (value - low) * scale is a bucket of the guide
+    double low_slope, high_slope;
 
     double forward(double x) const {  // low <= x < high
         auto bucket = static_cast<std::int64_t>((x - low) * scale);
@@ -78,13 +75,6 @@ struct LinearTable {
         const auto i = std::upper_bound(levels, levels + n_intervals, y) - levels - 1;
         const double x = knots[i] + (y - levels[i]) * ((knots[i + 1] - knots[i]) / (levels[i + 1] - levels[i]));
         return std::min(x, knots[i + 1]);
-    }
-
-    // A constant column has no slope of its own: outside, one unit of x is one unit of the result, as in MinMaxScaler.
-    double low_slope() const { return low == high ? 1.0 : levels[1] / (knots[1] - knots[0]); }
-    double high_slope() const {
-        if (low == high) return 1.0;
-        return (1 - levels[n_intervals - 1]) / (knots[n_intervals] - knots[n_intervals - 1]);
     }
 };
 
@@ -108,8 +98,8 @@ double forward(const Table& table, double x, OutOfRange policy, bool& infinite) 
     if (x == table.high) return table.low == table.high ? 0 : 1;
     if (x != x || table.low != table.low || policy == OutOfRange::nan) return not_a_number;
     if (policy == OutOfRange::clip) return x < table.low ? 0 : 1;
-    if (x < table.low) return (x - table.low) * table.low_slope();
-    return (table.low == table.high ? 0 : 1) + (x - table.high) * table.high_slope();
+    if (x < table.low) return (x - table.low) * table.low_slope;
+    return (table.low == table.high ? 0 : 1) + (x - table.high) * table.high_slope;
 }
 
 template <class Table>
@@ -119,8 +109,8 @@ double inverse(const Table& table, double y, OutOfRange policy, bool& infinite) 
     infinite |= std::isinf(y);
     if (y != y || (policy == OutOfRange::nan && y != 0 && y != 1)) return not_a_number;
     if (!linear || y == 0) return y > 0 ? table.high : table.low;
-    if (y < 0 || table.low == table.high) return table.low + y / table.low_slope();
-    return table.high + (y - 1) / table.high_slope();
+    if (y < 0 || table.low == table.high) return table.low + y / table.low_slope;
+    return table.high + (y - 1) / table.high_slope;
 }
 
 }  // namespace kdi

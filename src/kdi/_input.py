@@ -73,7 +73,7 @@ def as_column(values: ArrayLike, name: str = "values") -> Floats:
 
 
 def as_weights(weights: ArrayLike | None, n: int, name: str = "sample_weight") -> Floats | None:
-    """Weights as n finite numbers, none negative and not all zero."""
+    """Weights as n finite numbers, none negative."""
     if weights is None:
         return None
     try:
@@ -88,8 +88,6 @@ def as_weights(weights: ArrayLike | None, n: int, name: str = "sample_weight") -
     if bad.any():
         place = int(bad.argmax())
         raise ValueError(f"{name} must be finite and not negative, got {mass[place]} in row {place}.")
-    if n and not mass.any():
-        raise ValueError(f"{name} must not be zero in every row.")
     return mass
 
 

@@ -135,13 +135,12 @@ def _forward(table: Any, x: Floats, out_of_range: int) -> Floats:
         i = np.clip(np.searchsorted(knots, x, side="right") - 1, 0, len(knots) - 2)
         y = levels[i] + (x - knots[i]) * ((levels[i + 1] - levels[i]) / (knots[i + 1] - knots[i]))
         y = np.minimum(y, levels[i + 1])
-    low_slope, high_slope = table.end_slopes
     flat = table.low == table.high
     below, above = x <= table.low, x >= table.high
     if out_of_range == 0:
         outside = (np.zeros_like(x), np.where(x > table.high, 1.0, 0.0) if flat else np.ones_like(x))
     elif out_of_range == 1:
-        outside = ((x - table.low) * low_slope, (0 if flat else 1) + (x - table.high) * high_slope)
+        outside = ((x - table.low) * table.low_slope, (0 if flat else 1) + (x - table.high) * table.high_slope)
     else:
         end = 0.0 if flat else 1.0
         outside = (np.where(x < table.low, np.nan, 0.0), np.where(x > table.high, np.nan, end))
@@ -162,10 +161,9 @@ def _inverse(table: Any, y: Floats, out_of_range: int) -> Floats:
         x = np.minimum(x, knots[i + 1])
     x = np.where(y == 0, table.low, x)
     if out_of_range == 1:
-        low_slope, high_slope = table.end_slopes
-        x = np.where(y < 0, table.low + y / low_slope, x)
+        x = np.where(y < 0, table.low + y / table.low_slope, x)
         start = 0 if table.low == table.high else 1
-        x = np.where(y > 1, table.high + (y - start) / high_slope, x)
+        x = np.where(y > 1, table.high + (y - start) / table.high_slope, x)
     else:
         x = np.where(y >= 1, table.high, np.where(y <= 0, table.low, x))
     if out_of_range == 2:

@@ -12,6 +12,7 @@ from kdi.kernels import Kernel
 
 FEW = 64  # values that are never worth cells
 MAX_CELLS = 2**20  # cells that a column may span while it is being filled (32 bytes each)
+FLAT = 1e-4  # range/bandwidth below which a kernel is level over the range: min-max, to the square of this number
 CELL_TOLERANCE = 1e-8  # what the cells may contribute to the error of T
 
 
@@ -22,13 +23,18 @@ def cell_error(kernel: Kernel, relative_width: float) -> float:
 
 def least_total(kernel: Kernel, relative_range: float) -> float:
     """A lower bound of P_h(X(1), X(N)), the range in units of h: no value has less kernel inside than an end has."""
-    return 0.5 - kernel.tail_at(relative_range / kernel.scale)
+    distance = relative_range / kernel.scale
+    if distance < 1e-3:  # the difference would cancel; the density falls by less than a thousandth over so short a way
+        return 0.999 * distance * kernel.peak
+    return 0.5 - kernel.tail_at(distance)
 
 
 def cell_width_for(kernel: Kernel, bandwidth: float, value_range: float) -> float:
     """Widest cells whose error stays within CELL_TOLERANCE at this bandwidth."""
-    if not bandwidth > 0 or not isfinite(bandwidth) or not value_range > 0:
+    if not (bandwidth > 0 and value_range > 0):
         return 0.0
+    if value_range / bandwidth / kernel.scale < FLAT:  # min-max needs no more than the extremes
+        return value_range
     total = least_total(kernel, value_range / bandwidth)
     return float(bandwidth * (CELL_TOLERANCE * total * 192 / kernel.bend) ** 0.25)
 

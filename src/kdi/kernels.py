@@ -45,6 +45,11 @@ class Kernel:
         variance = 2 * sum((i + 1) * (i + 2) for i in terms) / height
         return float((2 * sqrt(pi) * roughness / variance**2) ** 0.2)
 
+    @property
+    def peak(self) -> float:
+        """The density at 0."""
+        return 1 / (2 * (self.order + 1)) if self.order else 1 / sqrt(2 * pi)
+
     @cached_property
     def bend(self) -> float:
         """Largest absolute fourth derivative of the cdf, for h = 1: what every error bound is made of."""
@@ -110,8 +115,8 @@ def _exponential_polynomial(coefficients: Floats, u: Floats) -> Floats:
 
 
 @lru_cache
-def get_kernel(name: str, order: int = 4) -> Kernel:
-    """The kernel of that name; `order` is that of a polyexp kernel."""
+def _get_kernel(name: str, order: int) -> Kernel:
+    """One object a kernel, so that its constants are computed once."""
     return Kernel(order if name == "polyexp" else 0)
 
 
@@ -121,4 +126,4 @@ def check_kernel(name: Any, order: Any) -> Kernel:
         raise ValueError(f"kernel must be 'polyexp' or 'gaussian', got {name!r}.")
     if not isinstance(order, Integral) or isinstance(order, bool) or order < 1:
         raise ValueError(f"order must be a whole number >= 1, got {order!r}.")
-    return get_kernel(name, int(order))
+    return _get_kernel(name, int(order))

@@ -16,62 +16,51 @@ from numpy.typing import NDArray
 
 from kdi._backend import core
 from kdi._typing import Floats, OutOfRange, Table
-from kdi.cells import least_total
+from kdi.cells import FLAT, least_total
 from kdi.integral import Integral
 from kdi.kernels import Kernel
 from kdi.sketch import Sketch
 
 KNOT_TOLERANCE = 5e-7  # what the knots may contribute to the error of T: with the cells, the whole stays below 1e-6
 MAX_INTERVALS = 2**17  # 32 bytes each
-FLAT = 1e-4  # range/bandwidth below which a kernel is level over the range: min-max, to the square of this number
 OUT_OF_RANGE: dict[OutOfRange, int] = {"clip": 0, "linear": 1, "nan": 2}
 
 
 @dataclass(frozen=True, eq=False)
-class CubicTable:
-    """Regular knots, one monotone cubic an interval."""
+class Ends:
+    """Where a table begins and ends, how steep it is there in levels per unit of x, and how far off it may be."""
 
     low: float
     high: float
+    low_slope: float
+    high_slope: float
+    error: float
+
+
+@dataclass(frozen=True, eq=False)
+class CubicTable(Ends):
+    """Regular knots, one monotone cubic an interval."""
+
     scale: float  # (x - low) * scale counts intervals
     coefficients: Floats  # one row an interval, and a last one that holds its end; it may lie beyond high
-    error: float
 
     @property
     def n_knots(self) -> int:
         return len(self.coefficients)
 
-    @property
-    def end_slopes(self) -> tuple[float, float]:
-        """Slopes at low and high, in levels per unit of x."""
-        _, a, b, c = self.coefficients[-2]
-        t = (self.high - self.low) * self.scale - (self.n_knots - 2)
-        return float(self.coefficients[0, 1] * self.scale), float((a + t * (2 * b + 3 * t * c)) * self.scale)
-
 
 @dataclass(frozen=True, eq=False)
-class LinearTable:
+class LinearTable(Ends):
     """Any knots, straight lines between them; a guide leads from x to about the right interval."""
 
-    low: float
-    high: float
     scale: float  # (x - low) * scale counts buckets of the guide
     knots: Floats
     levels: Floats
     guide: NDArray[np.int32]
-    error: float
 
     @property
     def n_knots(self) -> int:
         return len(self.knots)
-
-    @property
-    def end_slopes(self) -> tuple[float, float]:
-        """Slopes at low and high, in levels per unit of x; 1 where there is but one knot, as in MinMaxScaler."""
-        if not self.high > self.low:
-            return 1.0, 1.0
-        ends = np.diff(self.levels)[[0, -1]] / np.diff(self.knots)[[0, -1]]
-        return float(ends[0]), float(ends[1])
 
 
 AnyTable = CubicTable | LinearTable
@@ -116,6 +105,7 @@ def cubic_table(integral: Integral, first: float, last: float, max_knots: int | 
     offsets[n:] = first + length, first + n * step
     values, densities = integral.at(offsets)
     total = float(values[n] - values[0])
+    low_slope, high_slope = float(densities[0] / total), float(densities[n] / total)
     values[n], densities[n] = values[n + 1], densities[n + 1]
     levels, slopes = (values[:-1] - values[0]) / total, densities[:-1] * (step / total)
     levels = np.maximum.accumulate(levels)
@@ -123,7 +113,7 @@ def cubic_table(integral: Integral, first: float, last: float, max_knots: int | 
     coefficients, worst = core.cubics(levels, slopes, shape_error / total)
     error = worst + 2 * integral.value_error / total
     low, high = (integral.low + first, integral.low + last) if first else (integral.low, integral.high)
-    return CubicTable(low, high, 1 / step, coefficients, min(error, 1.0))
+    return CubicTable(low, high, low_slope, high_slope, min(error, 1.0), 1 / step, coefficients)
 
 
 def _through_values(sketch: Sketch, ranks: Floats, error: float, max_knots: int | None) -> LinearTable:
@@ -146,7 +136,11 @@ def _lines(knots: Floats, levels: Floats, error: float) -> LinearTable:
     scale = n_buckets / (high - low) if high - low > 1e-290 else 0.0
     edges = low + np.arange(n_buckets) / scale if scale else np.full(n_buckets, low)
     guide = np.clip(np.searchsorted(knots, edges, side="right") - 1, 0, n_buckets - 1)
-    return LinearTable(low, high, scale, knots, levels, guide.astype(np.int32), error)
+    # A constant has no slope of its own: outside, one unit of x is one unit of the result, as in MinMaxScaler.
+    slopes = np.diff(levels)[[0, -1]] / np.diff(knots)[[0, -1]] if high > low else np.ones(2)
+    return LinearTable(
+        low, high, float(slopes[0]), float(slopes[1]), error, scale, knots, levels, guide.astype(np.int32)
+    )
 
 
 def forward(tables: list[AnyTable], table: Table, out: Table, out_of_range: OutOfRange, n_threads: int = 1) -> int:

@@ -201,6 +201,8 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         first = not hasattr(self, "sketches_")
         table = as_table(self, X, reset=first)
         weights = as_weights(sample_weight, len(table))
+        if weights is not None and not more_may_come and not weights.any():
+            raise ValueError("sample_weight is zero in every row, which leaves no row to fit.")
         n_threads = count_threads(self.n_jobs, table.size)
         scan = scan_columns(table, weights, n_threads)
         refuse_infinite(
@@ -230,7 +232,8 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
             old.merged(new)
             for old, new in zip(before, sketch_columns(table, weights, scan, widths, n_threads), strict=True)
         ]
-        needed = [cell_width_for(kernel, a * one.std, one.range) / FINER for a, one in zip(alphas, merged, strict=True)]
+        spreads = [alpha * one.std for alpha, one in zip(alphas.tolist(), merged, strict=True)]
+        needed = [cell_width_for(kernel, h, one.range) / FINER for h, one in zip(spreads, merged, strict=True)]
         return [one.resolving(width) if len(one) > CAPACITY else one for one, width in zip(merged, needed, strict=True)]
 
     def _tabulate(self, kernel: Kernel) -> None:
