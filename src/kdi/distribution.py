@@ -14,7 +14,7 @@ from kdi._typing import Floats, KernelName, Rule
 from kdi.bandwidth import bandwidth_factor
 from kdi.gather import cell_widths, scan_columns, sketch_columns
 from kdi.integral import Integral
-from kdi.kernels import Kernel, check_kernel
+from kdi.kernels import Kernel, get_kernel
 from kdi.lookup import CubicTable, cubic_table, inverse
 from kdi.sketch import Sketch
 
@@ -66,7 +66,7 @@ class KDE1D:
         order: int = 4,
         weights: ArrayLike | None = None,
     ) -> None:
-        chosen = check_kernel(kernel, order)
+        chosen = get_kernel(kernel, order)
         sketch = x if isinstance(x, Sketch) else _sketch(x, alpha, chosen, weights)
         factor = bandwidth_factor(alpha, sketch.weight)
         if not 0 < factor < np.inf and sketch.count:

@@ -18,7 +18,8 @@ from kdi.sketch import Sketch
 SMALL = (
     2**12
 )  # cells times knots up to which the direct sum is as fast; it is also exact where h is much larger than the range
-ROUNDING = 2e-13  # of a sum over the kernel, the compiled Gaussian's sum of exponentials included
+ROUNDING = 2e-13  # of a sum over the kernel cdf, the compiled Gaussian's sum of exponentials included
+DENSITY_ROUNDING = 4e-12  # likewise of its density
 
 
 class Integral:
@@ -42,7 +43,7 @@ class Integral:
         relative = self.width / bandwidth
         self.value_error = cell_error(kernel, relative) + ROUNDING
         # The density's expansion may stop at a jump of its third derivative (polyexp of order 1 and 2 at the centre).
-        self.density_error = (relative**3 * kernel.bend / 24 + ROUNDING) / bandwidth
+        self.density_error = (relative**3 * kernel.bend / 24 + DENSITY_ROUNDING) / bandwidth
 
     def at(self, offsets: Floats) -> tuple[Floats, Floats]:
         """Kernel cdf and density at ascending positions relative to the minimum."""

@@ -115,15 +115,15 @@ def _exponential_polynomial(coefficients: Floats, u: Floats) -> Floats:
 
 
 @lru_cache
-def _get_kernel(name: str, order: int) -> Kernel:
+def _kernel(name: str, order: int) -> Kernel:
     """One object a kernel, so that its constants are computed once."""
     return Kernel(order if name == "polyexp" else 0)
 
 
-def check_kernel(name: Any, order: Any) -> Kernel:
+def get_kernel(name: Any, order: Any = 4) -> Kernel:
     """The kernel that a user asked for."""
     if not isinstance(name, str) or name not in ("polyexp", "gaussian"):
         raise ValueError(f"kernel must be 'polyexp' or 'gaussian', got {name!r}.")
     if not isinstance(order, Integral) or isinstance(order, bool) or order < 1:
         raise ValueError(f"order must be a whole number >= 1, got {order!r}.")
-    return _get_kernel(name, int(order))
+    return _kernel(name, int(order))

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kdi._typing import Floats
-from kdi.kernels import Kernel, check_kernel
+from kdi.kernels import Kernel, get_kernel
 
 
 def kd_integral(
@@ -41,7 +41,7 @@ def kd_integral(
     low, high = data.min(), data.max()
     points = np.clip(np.asarray(at, dtype=float), low, high)
     knots = np.concatenate([[low], points.ravel(), [high]]) - low
-    chosen = check_kernel(kernel, order)
+    chosen = get_kernel(kernel, order)
     sums, _ = cell_sum(data - low, mass[:, None] / mass.sum(), 0.0, chosen, bandwidth * chosen.scale, knots)
     return np.asarray(((sums - sums[0]) / (sums[-1] - sums[0]))[1:-1].reshape(points.shape))
 

@@ -27,7 +27,7 @@ from kdi._input import as_column, as_weights
 from kdi._pure import kept
 from kdi._typing import Floats, Integers, Table
 from kdi.cells import cell_error, keeps_values, least_total, width_exponent
-from kdi.kernels import check_kernel
+from kdi.kernels import get_kernel
 
 CAPACITY = 2**15  # distinct values, or occupied cells, that a sketch of unknown purpose keeps
 
@@ -267,7 +267,7 @@ class Sketch:
         """
         if not bandwidth > 0:
             raise ValueError(f"bandwidth must be positive, got {bandwidth!r}.")
-        chosen = check_kernel(kernel, order)
+        chosen = get_kernel(kernel, order)
         if self.is_exact:
             return 0.0
         return 2 * cell_error(chosen, self.cell_width / bandwidth) / least_total(chosen, self.range / bandwidth)

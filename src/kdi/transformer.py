@@ -18,7 +18,7 @@ from kdi._typing import Floats, KernelName, OutOfRange, Table
 from kdi.bandwidth import resolve_alpha
 from kdi.cells import cell_width_for
 from kdi.gather import Scan, cell_widths, scan_columns, sketch_columns
-from kdi.kernels import Kernel, check_kernel
+from kdi.kernels import Kernel, get_kernel
 from kdi.lookup import OUT_OF_RANGE, forward, inverse, tabulate
 from kdi.sketch import CAPACITY, Sketch
 
@@ -279,7 +279,7 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
             if value is not None and not (whole and (value >= least if least else value != 0)):
                 allowed = f"a whole number >= {least}" if least else "a whole number other than 0"
                 raise ValueError(f"{name} must be None or {allowed}, got {value!r}.")
-        return check_kernel(self.kernel, self.order)
+        return get_kernel(self.kernel, self.order)
 
     def _check_ranges(self, sketches: list[Sketch]) -> None:
         wide = [j for j, sketch in enumerate(sketches) if sketch.range == np.inf]
