@@ -67,7 +67,7 @@ struct LinearTable {
         std::int64_t i = guide[std::min(bucket, n_buckets - 1)];
         while (x < knots[i]) --i;
         while (x >= knots[i + 1]) ++i;
-        const double level = levels[i] + (x - knots[i]) * ((levels[i + 1] - levels[i]) / (knots[i + 1] - knots[i]));
+        const double level = levels[i] + (x - knots[i]) / (knots[i + 1] - knots[i]) * (levels[i + 1] - levels[i]);
         return std::min(level, levels[i + 1]);
     }
 

@@ -133,19 +133,17 @@ def _forward(table: Any, x: Floats, out_of_range: int) -> Floats:
     else:
         knots, levels = table.knots, table.levels
         i = np.clip(np.searchsorted(knots, x, side="right") - 1, 0, len(knots) - 2)
-        y = levels[i] + (x - knots[i]) * ((levels[i + 1] - levels[i]) / (knots[i + 1] - knots[i]))
+        y = levels[i] + (x - knots[i]) / (knots[i + 1] - knots[i]) * (levels[i + 1] - levels[i])
         y = np.minimum(y, levels[i + 1])
-    flat = table.low == table.high
-    below, above = x <= table.low, x >= table.high
+    end = 0.0 if table.low == table.high else 1.0
     if out_of_range == 0:
-        outside = (np.zeros_like(x), np.where(x > table.high, 1.0, 0.0) if flat else np.ones_like(x))
+        below, above = np.zeros_like(x), np.ones_like(x)
     elif out_of_range == 1:
-        outside = ((x - table.low) * table.low_slope, (0 if flat else 1) + (x - table.high) * table.high_slope)
+        below, above = (x - table.low) * table.low_slope, end + (x - table.high) * table.high_slope
     else:
-        end = 0.0 if flat else 1.0
-        outside = (np.where(x < table.low, np.nan, 0.0), np.where(x > table.high, np.nan, end))
-    result = np.where(above, outside[1], np.where(below, outside[0], y))
-    return np.where(np.isnan(x) | np.isnan(table.low), np.nan, result)
+        below = above = np.full_like(x, np.nan)
+    result = np.select([x < table.low, x > table.high, x == table.high, x >= table.low], [below, above, end, y], np.nan)
+    return np.asarray(result)
 
 
 def _inverse(table: Any, y: Floats, out_of_range: int) -> Floats:

@@ -99,7 +99,9 @@ class KDE1D:
 
     def rvs(self, size: int | tuple[int, ...] = 1, random_state: Any = None) -> Floats:
         """Random values of the distribution, to the 1e-6 of the table behind them."""
-        levels = check_random_state(random_state).uniform(size=size)
+        known = isinstance(random_state, np.random.Generator)
+        source = random_state if known else check_random_state(random_state)
+        levels = np.asarray(source.uniform(size=size))
         out = np.empty((levels.size, 1))
         inverse([self._table], levels.reshape(-1, 1), out, "clip")
         return out.reshape(levels.shape)
@@ -113,40 +115,46 @@ class KDE1D:
 
     def _evaluate(self, x: ArrayLike) -> tuple[Floats, Floats]:
         points = np.asarray(x, dtype=float)
-        offsets = points.ravel() - self._integral.low
-        order = np.argsort(offsets)  # NaN last
-        n = len(order) - int(np.isnan(offsets).sum())
-        cdf, pdf = np.full(len(order), np.nan), np.full(len(order), np.nan)
-        values, densities = self._integral.at(offsets[order[:n]])
-        cdf[order[:n]], pdf[order[:n]] = np.clip(values, 0, 1), np.maximum(densities, 0)
+        cdf, pdf = self._at(points.ravel() - self._integral.low)
         return cdf.reshape(points.shape)[()], pdf.reshape(points.shape)[()]
+
+    def _at(self, offsets: Floats) -> tuple[Floats, Floats]:
+        """cdf and pdf at positions relative to the minimum, in any order."""
+        order = np.argsort(offsets)  # NaN last
+        known = order[: len(order) - int(np.isnan(offsets).sum())]
+        cdf, pdf = np.full(len(order), np.nan), np.full(len(order), np.nan)
+        values, densities = self._integral.at(offsets[known])
+        cdf[known], pdf[known] = np.clip(values, 0, 1), np.maximum(densities, 0)
+        return cdf, pdf
 
     def _quantile(self, share: Floats) -> Floats:
         """Newton's method on the exact cdf, inside the interval of the table in which the answer lies."""
-        table = self._table
-        levels = self.cdf(table.low + np.arange(table.n_knots) / table.scale)
+        table, low = self._table, self._integral.low
+        knots = table.low - low + np.arange(table.n_knots) / table.scale
+        levels = self._at(knots)[0]
         place = np.clip(np.searchsorted(levels, share, side="right"), 1, len(levels) - 1)
-        left, right = table.low + (place - 1) / table.scale, table.low + place / table.scale
-        left = np.where(share < levels[0], table.low - 700 * self.bandwidth, left)
-        right = np.where(share >= levels[-1], table.high + 700 * self.bandwidth, right)
-        x = 0.5 * (left + right)
+        left = np.where(share < levels[0], knots[0] - 700 * self.bandwidth, knots[place - 1])
+        right = np.where(share >= levels[-1], knots[-1] + 700 * self.bandwidth, knots[place])
+        offset = 0.5 * (left + right)
         for _ in range(100):
-            miss, slope = self._evaluate(x)
-            miss = miss - share
-            left, right = np.where(miss < 0, x, left), np.where(miss < 0, right, x)
+            level, slope = self._at(offset)
+            miss = level - share
+            left, right = np.where(miss < 0, offset, left), np.where(miss < 0, right, offset)
             with np.errstate(divide="ignore", invalid="ignore"):
-                following = x - miss / slope
+                following = offset - miss / slope
             following = np.where((following > left) & (following < right), following, 0.5 * (left + right))
-            done = abs(following - x) <= 1e-14 * (abs(x) + self.bandwidth)
-            x = following
+            done = abs(following - offset) <= 1e-14 * (abs(offset) + self.bandwidth)
+            offset = following
             if done.all():
                 break
-        return x
+        return low + offset
 
 
 def _sketch(x: ArrayLike, alpha: float | Rule, kernel: Kernel, weights: ArrayLike | None) -> Sketch:
     column = as_column(x, "x")
     mass = as_weights(weights, len(column), "weights")
+    if mass is not None and not mass.any():
+        raise ValueError("weights are zero for every value of x.")
     table = column[:, None]
     scan = scan_columns(table, mass)
     factor = bandwidth_factor(alpha, float(scan.weight[0]))

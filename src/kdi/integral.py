@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from kdi._backend import core
 from kdi._typing import Floats
-from kdi.cells import cell_error, cell_width_for
+from kdi.cells import cell_error, cell_width_for, width_exponent
 from kdi.kernels import Kernel
 from kdi.reference import cell_sum
 from kdi.sketch import Sketch
@@ -27,6 +27,8 @@ class Integral:
 
     Attributes
     ----------
+    grid : float
+        Width of the cells that this bandwidth calls for, whether or not the sketch has them; 0 where there are none.
     value_error : float
         Bound on the error of the kernel cdf at any point.
     density_error : float
@@ -34,7 +36,10 @@ class Integral:
     """
 
     def __init__(self, sketch: Sketch, kernel: Kernel, bandwidth: float) -> None:
-        sketch = sketch.resolving(cell_width_for(kernel, bandwidth, sketch.range))
+        needed = cell_width_for(kernel, bandwidth, sketch.range)
+        exponent = width_exponent(needed, sketch.minimum, sketch.maximum)
+        self.grid = 0.0 if exponent is None else 2.0**exponent
+        sketch = sketch.resolving(needed)
         self.kernel, self.bandwidth = kernel, bandwidth
         self.low, self.high = sketch.minimum, sketch.maximum
         self.width = sketch.cell_width

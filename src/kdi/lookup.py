@@ -23,6 +23,7 @@ from kdi.sketch import Sketch
 
 KNOT_TOLERANCE = 5e-7  # what the knots may contribute to the error of T: with the cells, the whole stays below 1e-6
 MAX_INTERVALS = 2**17  # 32 bytes each
+NO_RANGE = 1e-303  # a range so small has no reciprocal: as good as constant
 OUT_OF_RANGE: dict[OutOfRange, int] = {"clip": 0, "linear": 1, "nan": 2}
 
 
@@ -71,8 +72,7 @@ def tabulate(sketch: Sketch, kernel: Kernel, bandwidth: float, max_knots: int | 
     if not sketch.count:
         return _lines(np.full(2, np.nan), np.zeros(2), 0.0)
     value_range = sketch.range
-    # Ranges below 1e-290 have reciprocals that are not numbers: no spread to speak of.
-    if not value_range > 1e-290:
+    if not value_range > NO_RANGE:
         return _lines(np.array([sketch.minimum, sketch.maximum]), np.array([0.0, 1.0]), 0.0)
     relative = value_range / bandwidth if bandwidth else inf
     if relative / kernel.scale < FLAT:
@@ -95,8 +95,8 @@ def cubic_table(integral: Integral, first: float, last: float, max_knots: int | 
     total_at_least = least_total(kernel, length / integral.bandwidth)
     step = integral.bandwidth * (384 * KNOT_TOLERANCE * total_at_least / kernel.bend) ** 0.25
     step = max(min(step, length / 4), length / MAX_INTERVALS)
-    if integral.width and step > integral.width:
-        step -= step % integral.width  # knots parallel to the cells: the filters then need few exponentials
+    if 0 < integral.grid < step:
+        step -= step % integral.grid  # knots parallel to the cells: the filters then need few exponentials
     if max_knots is not None and length / step > max_knots - 1:
         step = length / (max_knots - 1)
     n = max(ceil(length / step * (1 - 1e-12)), 1)
@@ -133,11 +133,14 @@ def _through_values(sketch: Sketch, ranks: Floats, error: float, max_knots: int 
 def _lines(knots: Floats, levels: Floats, error: float) -> LinearTable:
     low, high = float(knots[0]), float(knots[-1])
     n_buckets = len(knots) - 1
-    scale = n_buckets / (high - low) if high - low > 1e-290 else 0.0
+    scale = n_buckets / (high - low) if high - low > NO_RANGE else 0.0
     edges = low + np.arange(n_buckets) / scale if scale else np.full(n_buckets, low)
     guide = np.clip(np.searchsorted(knots, edges, side="right") - 1, 0, n_buckets - 1)
     # A constant has no slope of its own: outside, one unit of x is one unit of the result, as in MinMaxScaler.
-    slopes = np.diff(levels)[[0, -1]] / np.diff(knots)[[0, -1]] if high > low else np.ones(2)
+    slopes = np.ones(2)
+    if high > low:
+        with np.errstate(over="ignore"):
+            slopes = np.diff(levels)[[0, -1]] / np.diff(knots)[[0, -1]]
     return LinearTable(
         low, high, float(slopes[0]), float(slopes[1]), error, scale, knots, levels, guide.astype(np.int32)
     )

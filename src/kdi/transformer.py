@@ -70,6 +70,8 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         The values at which the transformation takes these levels.
     sketches_ : list of Sketch
         What is kept of each feature; `partial_fit` adds to it.
+    tables_ : list of CubicTable or LinearTable
+        The map of each feature, which follows from its sketch.
     n_features_in_, feature_names_in_
 
     Notes
@@ -154,7 +156,7 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         ndarray of shape (n_samples, n_features), float32 for float32 input and float64 otherwise
         """
         table, out, n_threads = self._prepare(X)
-        infinite = forward(self._tables, table, out, self.out_of_range, n_threads)
+        infinite = forward(self.tables_, table, out, self.out_of_range, n_threads)
         refuse_infinite(self, [infinite] if infinite >= 0 else [])
         if self.output_distribution == "normal":
             for column in out.T:
@@ -174,7 +176,7 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
             for column in out.T:
                 _from_normal(column)
             table = out
-        infinite = inverse(self._tables, table, out, self.out_of_range, n_threads)
+        infinite = inverse(self.tables_, table, out, self.out_of_range, n_threads)
         refuse_infinite(self, [infinite] if infinite >= 0 else [])
         return out
 
@@ -189,7 +191,7 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         levels = self.references_
         table = np.repeat(levels[:, None], self.n_features_in_, axis=1)
         out = np.empty_like(table)
-        inverse(self._tables, table, out, "clip")
+        inverse(self.tables_, table, out, "clip")
         return out
 
     def _reset(self) -> None:
@@ -249,12 +251,12 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
             self.bandwidth_ = self.alpha_ * np.array([sketch.std for sketch in sketches])
         self.data_min_ = np.array([sketch.minimum for sketch in sketches])
         self.data_max_ = np.array([sketch.maximum for sketch in sketches])
-        self._tables = [
+        self.tables_ = [
             tabulate(sketch, kernel, h, self.n_quantiles)
             for sketch, h in zip(sketches, self.bandwidth_.tolist(), strict=True)
         ]
-        self.error_bound_ = np.array([table.error for table in self._tables])
-        self.n_knots_ = np.array([table.n_knots for table in self._tables])
+        self.error_bound_ = np.array([table.error for table in self.tables_])
+        self.n_knots_ = np.array([table.n_knots for table in self.tables_])
 
     def _prepare(self, X: Any) -> tuple[Table, Table, int]:
         """X as a table, where the result goes, and the number of threads."""
@@ -273,6 +275,8 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
             raise ValueError(f"output_distribution must be 'uniform' or 'normal', got {self.output_distribution!r}.")
         if self.out_of_range not in OUT_OF_RANGE:
             raise ValueError(f"out_of_range must be one of {list(OUT_OF_RANGE)}, got {self.out_of_range!r}.")
+        if not isinstance(self.copy, bool | np.bool_):
+            raise ValueError(f"copy must be True or False, got {self.copy!r}.")
         for name, least in (("n_quantiles", 2), ("n_jobs", None)):
             value = getattr(self, name)
             whole = isinstance(value, Integral) and not isinstance(value, bool)
@@ -287,6 +291,9 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
             raise ValueError(
                 f"the range of {column_names(self, wide)} is too large for float64; divide the values first."
             )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "tables_")
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

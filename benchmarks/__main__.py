@@ -1,0 +1,76 @@
+"""``python -m benchmarks [names] [--quick] [--out DIR]``: measure, print, write JSON and Markdown."""
+
+import argparse
+import json
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from benchmarks import memory, scaling, speed, start, threads
+from benchmarks.machine import described, machine
+from benchmarks.report import Table, target_table
+from benchmarks.rounds import timed
+
+BENCHMARKS: dict[str, ModuleType] = {
+    module.__name__.rpartition(".")[2]: module for module in (speed, memory, start, scaling, threads)
+}
+RESULTS = Path(__file__).parent / "results"
+
+
+def main() -> None:
+    arguments = parse()
+    out = arguments.out or (RESULTS / "quick" if arguments.quick else RESULTS)
+    out.mkdir(parents=True, exist_ok=True)
+    names = [name for name in BENCHMARKS if name in arguments.names] or list(BENCHMARKS)
+    for name in names:
+        before = machine()
+        seconds, results = timed(BENCHMARKS[name].measure, arguments.quick)
+        measured = {"machine": before, "quick": arguments.quick, "seconds": round(seconds), "results": results}
+        (out / f"{name}.json").write_text(json.dumps(measured, indent=1, ensure_ascii=False) + "\n")
+        print(f"{name}: took {seconds:.0f} s", flush=True)
+    for table in gathered_tables(out, names):
+        print(f"\n{table.plain()}")
+    # The summary covers every benchmark whose figures lie there, also those of an earlier run.
+    (out / "results.md").write_text(summary(out))
+    print(f"\nWritten to {out}: {', '.join(f'{name}.json' for name in names)}, results.md")
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure kdi beside its neighbours.")
+    parser.add_argument("names", nargs="*", metavar="name", help=f"which of {', '.join(BENCHMARKS)}; all by default")
+    parser.add_argument("--quick", action="store_true", help="smaller tables and fewer rounds, to see that all works")
+    parser.add_argument("--out", type=Path, help="where to write (benchmarks/results, or its quick/ for a quick run)")
+    arguments = parser.parse_args()
+    for name in arguments.names:
+        if name not in BENCHMARKS:
+            parser.error(f"there is no benchmark {name!r}; there are {', '.join(BENCHMARKS)}")
+    return arguments
+
+
+def read(out: Path, name: str) -> dict[str, Any] | None:
+    path = out / f"{name}.json"
+    return json.loads(path.read_text()) if path.exists() else None
+
+
+def gathered_tables(out: Path, names: list[str]) -> list[Table]:
+    """The tables of these benchmarks and, last, what was asked for; everything from the figures on disk."""
+    tables, targets = [], []
+    for name in names:
+        if measured := read(out, name):
+            tables += BENCHMARKS[name].tables(measured["results"])
+            targets += BENCHMARKS[name].targets(measured["results"])
+    return [*tables, target_table(targets)]
+
+
+def summary(out: Path) -> str:
+    *tables, targets = gathered_tables(out, list(BENCHMARKS))
+    lines = ["# Benchmarks", "", "Written by `python -m benchmarks`; do not edit.", ""]
+    for name in BENCHMARKS:
+        if measured := read(out, name):
+            kind = " (quick run)" if measured["quick"] else ""
+            lines.append(f"- {name}{kind}: {described(measured['machine'])}")
+    return "\n\n".join(["\n".join(lines), *(table.markdown() for table in [targets, *tables])]) + "\n"
+
+
+if __name__ == "__main__":
+    main()

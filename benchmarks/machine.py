@@ -1,0 +1,56 @@
+"""What the figures were measured on."""
+
+import os
+import platform
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+
+LIBRARIES = ["kdi", "numpy", "scipy", "scikit-learn", "kditransform", "numba", "KDEpy", "joblib"]
+
+
+def machine() -> dict[str, object]:
+    return {
+        "date": datetime.now(UTC).date().isoformat(),
+        "system": platform.platform(terse=True),
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "cores_allowed": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        # Figures from a busy machine should say so themselves.
+        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
+        "python": platform.python_version(),
+        "versions": {name: _version(name) for name in LIBRARIES},
+        "kdi_compiled": _is_compiled(),
+    }
+
+
+def described(machine: dict) -> str:
+    """One line for people."""
+    versions = ", ".join(f"{name} {number}" for name, number in machine["versions"].items() if number)
+    core = "" if machine["kdi_compiled"] else " WITHOUT its compiled core"
+    return (
+        f"{machine['date']}: {machine['processor']}, {machine['cores_allowed']} of {machine['cores']} cores, "
+        f"load {machine['load']:.1f} at the start, {machine['system']}, Python {machine['python']}; {versions}{core}."
+    )
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _processor() -> str:
+    information = Path("/proc/cpuinfo")
+    if information.exists():
+        for line in information.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def _is_compiled() -> bool:
+    """Whether kdi would use its extension: figures of the pure-NumPy implementation are not the package's speed."""
+    return find_spec("kdi._core") is not None and os.environ.get("KDI_PURE_PYTHON", "0") in ("", "0")

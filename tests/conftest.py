@@ -1,0 +1,28 @@
+import os
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+
+# The same examples in every run; KDI_EXPLORE=1000 looks for new ones, that many a test.
+common = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "print_blob": True, "database": None}
+explore = int(os.environ.get("KDI_EXPLORE", "0"))
+settings.register_profile("kdi", derandomize=not explore, **common)
+settings.load_profile("kdi")
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(20231119)
+
+
+@pytest.fixture
+def table(rng):
+    """Four columns of different shape, 500 rows."""
+    n = 500
+    columns = [rng.normal(size=n), rng.lognormal(size=n), rng.standard_cauchy(size=n), rng.poisson(3, size=n)]
+    return np.column_stack(columns)
+
+
+def pytest_report_header():
+    return f"KDI_PURE_PYTHON={os.environ.get('KDI_PURE_PYTHON', '')}"
