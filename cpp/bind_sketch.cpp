@@ -31,11 +31,11 @@ nb::ndarray<nb::numpy, double> scan(Table2D<const Number> table, OptionalVector 
 using Occupied = std::pair<nb::ndarray<nb::numpy, std::int64_t>, nb::ndarray<nb::numpy, double>>;
 
 template <class Number>
-std::vector<Occupied> fill(Table2D<const Number> table, OptionalVector weights, Vector scale, Vector first, std::vector<std::size_t> n_cells,
+std::vector<Occupied> fill(Table2D<const Number> table, OptionalVector weights, Vector scale, std::vector<std::int64_t> first, std::vector<std::size_t> n_cells,
                            int n_threads) {
     const auto rows = view(table);
     std::vector<Grid> grids;
-    for (std::size_t j = 0; j < rows.n_columns; ++j) grids.push_back({scale.data()[j], first.data()[j], n_cells[j]});
+    for (std::size_t j = 0; j < rows.n_columns; ++j) grids.push_back({scale.data()[j], first[j], n_cells[j]});
     std::vector<Filled> filled;
     {
         nb::gil_scoped_release release;

@@ -10,9 +10,10 @@ namespace kdi {
 
 constexpr std::size_t n_moments = 4;
 
-// Where a column's cells lie: value * scale - first is a position counted in cells, from 0.
+// Where a column's cells lie: value * scale is a position counted in cells, of which `first` is the lowest.
 struct Grid {
-    double scale, first;
+    double scale;
+    std::int64_t first;
     std::size_t n_cells;
 };
 
@@ -22,11 +23,13 @@ void fill_column(const Number* x, std::int64_t stride, const double* weight, std
         const double value = x[static_cast<std::int64_t>(row) * stride];
         if (value != value) continue;
         if (weight && weight[row] == 0) continue;
-        const double position = value * grid.scale - grid.first;
-        const auto cell = static_cast<std::size_t>(position);
+        // The whole part is taken before the first cell is counted off: a difference could round up into the next cell.
+        const double position = value * grid.scale;
+        auto cell = static_cast<std::int64_t>(position);
+        cell -= position < static_cast<double>(cell);
         const double z = position - static_cast<double>(cell) - 0.5;
         const double mass = weight ? weight[row] : 1.0;
-        double* m = moments + n_moments * cell;
+        double* m = moments + n_moments * static_cast<std::size_t>(cell - grid.first);
         m[0] += mass;
         m[1] += mass * z;
         m[2] += mass * z * z;
@@ -45,7 +48,7 @@ inline Filled occupied(const Grid& grid, const double* moments) {
     for (std::size_t cell = 0; cell < grid.n_cells; ++cell) {
         const double* m = moments + n_moments * cell;
         if (m[0] == 0) continue;
-        filled.cells.push_back(static_cast<std::int64_t>(grid.first) + static_cast<std::int64_t>(cell));
+        filled.cells.push_back(grid.first + static_cast<std::int64_t>(cell));
         filled.moments.insert(filled.moments.end(), m, m + n_moments);
     }
     return filled;

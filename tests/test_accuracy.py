@@ -150,3 +150,11 @@ def test_columns_do_not_know_of_each_other():
     for j in range(columns.shape[1]):
         alone = KDITransformer(0.3).fit(columns[:, [j]])
         np.testing.assert_array_equal(together.transform(at)[:, j], alone.transform(at[:, [j]])[:, 0])
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "polyexp"])
+@pytest.mark.parametrize("n", [100, 5000])
+@pytest.mark.parametrize("tiny", [-5e-324, -1e-30, -1e-17, 1e-30])
+def test_an_end_next_to_zero(tiny, n, kernel):
+    check_against_direct_sum(np.r_[-np.linspace(1, 1000, n), tiny], 1.0, kernel, 4)
+    check_against_direct_sum(np.r_[np.linspace(1, 1000, n), -tiny], 1.0, kernel, 4)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kdi import Sketch
+from kdi import KDITransformer, Sketch
 
 
 def some_sketches():
@@ -47,6 +47,16 @@ def test_round_trip(name):
 def test_any_bytes_like(kind):
     data = SKETCHES["cells"].to_bytes()
     assert Sketch.from_bytes(kind(data)).to_bytes() == data
+
+
+@pytest.mark.parametrize("end", [-1e-30, -1e-17, 0.0, 1e-30, 7.0])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_round_trip_of_what_a_fit_keeps(sign, end):
+    values = sign * np.r_[np.linspace(1, 1000, 5000), end]
+    sketch = KDITransformer().fit(values[:, None]).sketches_[0]
+    assert not sketch.is_exact
+    assert sketch.weight == 5001
+    assert Sketch.from_bytes(sketch.to_bytes()).to_bytes() == sketch.to_bytes()
 
 
 def test_what_is_read_adds_up():

@@ -67,11 +67,11 @@ def test_fill(layout, dtype, weighted):
     weights = weights_for(table, weighted)
     scan = _pure.scan(table, weights, 1)
     width = 2.0 ** np.floor(np.log2((scan[1] - scan[0]) / 500))
-    scale, first = 1 / width, np.floor(scan[0] / width)
+    scale, first = 1 / width, np.floor(scan[0] / width).astype(int)
     n_cells = [int(n) for n in np.floor(scan[1] / width) - first + 1]
-    pure = _pure.fill(table, weights, scale, first, n_cells, 1)
+    pure = _pure.fill(table, weights, scale, first.tolist(), n_cells, 1)
     for n_threads in (1, 3):
-        compiled = _core.fill(table, weights, scale, first, n_cells, n_threads)
+        compiled = _core.fill(table, weights, scale, first.tolist(), n_cells, n_threads)
         for (places, moments), (expected_places, expected_moments) in zip(compiled, pure, strict=True):
             assert_array_equal(places, expected_places)
             assert_allclose(moments, expected_moments, rtol=0, atol=1e-12 * len(table))

@@ -224,3 +224,19 @@ def test_extreme_units(n, scale, rng):
     sketch = Sketch.from_values(values)
     assert (sketch.minimum, sketch.maximum, sketch.count) == (values.min(), values.max(), n)
     assert sketch.std == pytest.approx(np.std(values / scale) * scale, rel=1e-6)
+
+
+@pytest.mark.parametrize("tiny", [-5e-324, -1e-300, -1e-30, -1e-17, 5e-324, 1e-30])
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("shift", [0.0, 1.0, 1024.0])
+def test_values_a_hair_from_the_edge_of_a_cell(shift, sign, tiny):
+    """Such an end less the number of the first cell rounds to the edge: no cell may be missed, or invented."""
+    values = sign * np.r_[-np.linspace(1, 1000, 5000), tiny] + shift
+    sketch = Sketch.from_values(values, cell_width=8.0)
+    assert not sketch.is_exact
+    assert sketch.weight == 5001
+    assert (sketch.minimum, sketch.maximum) == (values.min(), values.max())
+    assert sketch.std == pytest.approx(values.std(), rel=1e-12)
+    assert sketch.places[0] == np.floor(values.min() / sketch.cell_width)
+    assert sketch.places[-1] == np.floor(values.max() / sketch.cell_width)
+    assert Sketch.from_bytes(sketch.to_bytes()).weight == 5001

@@ -5,7 +5,7 @@ from kdi._typing import Floats, Integers, Table
 
 def scan(table: Table, weights: Floats | None, n_threads: int) -> Floats: ...
 def fill(
-    table: Table, weights: Floats | None, scale: Floats, first: Floats, n_cells: list[int], n_threads: int
+    table: Table, weights: Floats | None, scale: Floats, first: list[int], n_cells: list[int], n_threads: int
 ) -> list[tuple[Integers, Floats]]: ...
 def integrate(
     positions: Floats, moments: Floats, width: float, order: int, bandwidth: float, knots: Floats

@@ -24,7 +24,8 @@ def as_table(estimator: Any, X: Any, *, reset: bool) -> Table:
             raise
         shown = ", ".join(names[:5]) + " …" * (len(names) > 5)
         raise type(error)(f"all columns must be numeric, but {shown} cannot be read as numbers: {error}") from error
-    return np.asarray(table)
+    aligned: Table = np.require(table, requirements="A")
+    return aligned
 
 
 def non_numeric_columns(X: Any) -> list[str]:

@@ -46,7 +46,7 @@ def kept(column: Table, weights: Floats | None) -> tuple[Floats, Floats | None, 
 
 
 def fill(
-    table: Table, weights: Floats | None, scale: Floats, first: Floats, n_cells: Sequence[int], n_threads: int
+    table: Table, weights: Floats | None, scale: Floats, first: Sequence[int], n_cells: Sequence[int], n_threads: int
 ) -> list[tuple[Integers, Floats]]:
     """Occupied cells of each column, and the moments 0 to 3 of their values about the centre, in units of the width."""
     result = []
@@ -55,14 +55,15 @@ def fill(
         for start in range(0, len(table) if n_cells[j] else 0, BLOCK):
             part = slice(start, start + BLOCK)
             values, mass, _ = kept(table[part, j], None if weights is None else weights[part])
-            position = values * scale[j] - first[j]
-            cell = position.astype(np.int64)
+            position = values * scale[j]
+            cell = np.floor(position)
             z = position - cell - 0.5
+            place = cell.astype(np.int64) - first[j]
             for k in range(4):
                 amount = z**k if mass is None else mass * z**k
-                moments[:, k] += np.bincount(cell, amount, n_cells[j])
+                moments[:, k] += np.bincount(place, amount, n_cells[j])
         occupied = np.flatnonzero(moments[:, 0])
-        result.append((occupied + int(first[j]), moments[occupied]))
+        result.append((occupied + first[j], moments[occupied]))
     return result
 
 

@@ -86,8 +86,10 @@ class KDE1D:
         return self._evaluate(x)[0]
 
     def sf(self, x: ArrayLike) -> Floats:
-        """Probability of more than x: 1 - cdf."""
-        return 1 - self.cdf(x)
+        """Probability of more than x, which far out is not lost in 1 - cdf."""
+        points = np.asarray(x, dtype=float)
+        offsets = self._integral.high - points.ravel()
+        return _at(self._integral.mirrored(), offsets)[0].reshape(points.shape)[()]
 
     def ppf(self, q: ArrayLike) -> Floats:
         """The value below which a share q lies; NaN where q is not within [0, 1]."""
@@ -115,29 +117,20 @@ class KDE1D:
 
     def _evaluate(self, x: ArrayLike) -> tuple[Floats, Floats]:
         points = np.asarray(x, dtype=float)
-        cdf, pdf = self._at(points.ravel() - self._integral.low)
+        cdf, pdf = _at(self._integral, points.ravel() - self._integral.low)
         return cdf.reshape(points.shape)[()], pdf.reshape(points.shape)[()]
-
-    def _at(self, offsets: Floats) -> tuple[Floats, Floats]:
-        """cdf and pdf at positions relative to the minimum, in any order."""
-        order = np.argsort(offsets)  # NaN last
-        known = order[: len(order) - int(np.isnan(offsets).sum())]
-        cdf, pdf = np.full(len(order), np.nan), np.full(len(order), np.nan)
-        values, densities = self._integral.at(offsets[known])
-        cdf[known], pdf[known] = np.clip(values, 0, 1), np.maximum(densities, 0)
-        return cdf, pdf
 
     def _quantile(self, share: Floats) -> Floats:
         """Newton's method on the exact cdf, inside the interval of the table in which the answer lies."""
         table, low = self._table, self._integral.low
         knots = table.low - low + np.arange(table.n_knots) / table.scale
-        levels = self._at(knots)[0]
+        levels = _at(self._integral, knots)[0]
         place = np.clip(np.searchsorted(levels, share, side="right"), 1, len(levels) - 1)
         left = np.where(share < levels[0], knots[0] - 700 * self.bandwidth, knots[place - 1])
         right = np.where(share >= levels[-1], knots[-1] + 700 * self.bandwidth, knots[place])
         offset = 0.5 * (left + right)
         for _ in range(100):
-            level, slope = self._at(offset)
+            level, slope = _at(self._integral, offset)
             miss = level - share
             left, right = np.where(miss < 0, offset, left), np.where(miss < 0, right, offset)
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -148,6 +141,16 @@ class KDE1D:
             if done.all():
                 break
         return low + offset
+
+
+def _at(integral: Integral, offsets: Floats) -> tuple[Floats, Floats]:
+    """cdf and pdf at positions relative to the minimum, in any order."""
+    order = np.argsort(offsets)  # NaN last
+    known = order[: len(order) - int(np.isnan(offsets).sum())]
+    cdf, pdf = np.full(len(order), np.nan), np.full(len(order), np.nan)
+    values, densities = integral.at(offsets[known])
+    cdf[known], pdf[known] = np.clip(values, 0, 1), np.maximum(densities, 0)
+    return cdf, pdf
 
 
 def _sketch(x: ArrayLike, alpha: float | Rule, kernel: Kernel, weights: ArrayLike | None) -> Sketch:

@@ -40,7 +40,7 @@ def sketch_columns(
     """
     n_columns = table.shape[1]
     sketches = [Sketch(missing=int(n)) for n in scan.missing]
-    exponents, n_cells, scale, first = [0] * n_columns, [0] * n_columns, np.ones(n_columns), np.zeros(n_columns)
+    exponents, n_cells, first, scale = [0] * n_columns, [0] * n_columns, [0] * n_columns, np.ones(n_columns)
     for j in np.flatnonzero(scan.counts):
         low, high = float(scan.minimum[j]), float(scan.maximum[j])
         exponent = width_exponent(float(widths[j]), low, high)
@@ -49,7 +49,7 @@ def sketch_columns(
             continue
         exponents[j], scale[j] = exponent, 2.0**-exponent
         first[j] = floor(low * scale[j])
-        n_cells[j] = floor(high * scale[j]) - int(first[j]) + 1
+        n_cells[j] = floor(high * scale[j]) - first[j] + 1
     if any(n_cells):
         filled = core.fill(table, weights, scale, first, n_cells, n_threads)
         for j in np.flatnonzero(n_cells):

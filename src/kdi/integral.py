@@ -8,6 +8,10 @@ linear in cells and knots (cpp/filter.hpp).
 
 from __future__ import annotations
 
+from copy import copy
+
+import numpy as np
+
 from kdi._backend import core
 from kdi._typing import Floats
 from kdi.cells import cell_error, cell_width_for, width_exponent
@@ -49,6 +53,13 @@ class Integral:
         self.value_error = cell_error(kernel, relative) + ROUNDING
         # The density's expansion may stop at a jump of its third derivative (polyexp of order 1 and 2 at the centre).
         self.density_error = (relative**3 * kernel.bend / 24 + DENSITY_ROUNDING) / bandwidth
+
+    def mirrored(self) -> Integral:
+        """The integral of the values in reverse: its cdf is the upper tail of this one, to full precision."""
+        other = copy(self)
+        other.positions = (self.high - self.low) - self.positions[::-1]
+        other.moments = np.ascontiguousarray(self.moments[::-1] * [1, -1, 1, -1][: self.moments.shape[1]])
+        return other
 
     def at(self, offsets: Floats) -> tuple[Floats, Floats]:
         """Kernel cdf and density at ascending positions relative to the minimum."""

@@ -24,6 +24,7 @@ from kdi.sketch import CAPACITY, Sketch
 
 # As in QuantileTransformer: normal scores beyond these of 1e-7 and 1 - 1e-7 are clipped.
 CLIP = float(ndtri(1e-7 - np.spacing(1)))
+NORMAL_PART = 2**17  # values turned into normal scores at once
 FINER = 8  # how much finer than needed chunks are kept, since a later chunk may bring the bandwidth down
 
 
@@ -155,13 +156,7 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         -------
         ndarray of shape (n_samples, n_features), float32 for float32 input and float64 otherwise
         """
-        table, out, n_threads = self._prepare(X)
-        infinite = forward(self.tables_, table, out, self.out_of_range, n_threads)
-        refuse_infinite(self, [infinite] if infinite >= 0 else [])
-        if self.output_distribution == "normal":
-            for column in out.T:
-                _to_normal(column)
-        return out
+        return self._map(X, forward, after=_to_normal)
 
     def inverse_transform(self, X: Any) -> Any:
         """Map values of the transformation back to the features.
@@ -170,15 +165,7 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         ----------
         X : array-like of shape (n_samples, n_features)
         """
-        table, out, n_threads = self._prepare(X)
-        if self.output_distribution == "normal":
-            out[...] = table
-            for column in out.T:
-                _from_normal(column)
-            table = out
-        infinite = inverse(self.tables_, table, out, self.out_of_range, n_threads)
-        refuse_infinite(self, [infinite] if infinite >= 0 else [])
-        return out
+        return self._map(X, inverse, before=_from_normal)
 
     @property
     def references_(self) -> Floats:
@@ -258,14 +245,29 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         self.error_bound_ = np.array([table.error for table in self.tables_])
         self.n_knots_ = np.array([table.n_knots for table in self.tables_])
 
-    def _prepare(self, X: Any) -> tuple[Table, Table, int]:
-        """X as a table, where the result goes, and the number of threads."""
+    def _map(self, X: Any, function: Any, before: Any = None, after: Any = None) -> Table:
+        """The table through `function`, which is forward or inverse; `before` and `after` deal with normal scores."""
         check_is_fitted(self)
         table = as_table(self, X, reset=False)
         in_place = not self.copy and table is X and table.flags.writeable
-        if in_place:
+        if in_place:  # or else a late error would leave the user's table half overwritten
             refuse_infinite(self, np.flatnonzero(np.isinf(table).any(axis=0)))
-        return table, table if in_place else np.empty_like(table), count_threads(self.n_jobs, table.size)
+        out = table if in_place else np.empty_like(table)
+        n_threads = count_threads(self.n_jobs, table.size)
+        if self.output_distribution == "uniform":
+            refuse_infinite(self, _met(function(self.tables_, table, out, self.out_of_range, n_threads)))
+            return out
+        # In parts, as float64: scores near the ends need more digits than float32 has.
+        height = max(1, NORMAL_PART // table.shape[1])
+        for start in range(0, len(table), height):
+            part = table[start : start + height].astype(float)
+            if before:
+                before(part)
+            refuse_infinite(self, _met(function(self.tables_, part, part, self.out_of_range, n_threads)))
+            if after:
+                after(part)
+            out[start : start + height] = part
+        return out
 
     def _resolve_alpha(self, weights: Floats) -> Floats:
         return resolve_alpha(self.alpha, weights, getattr(self, "feature_names_in_", None))
@@ -302,18 +304,21 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         return tags
 
 
-def _to_normal(column: Table) -> None:
+def _met(column: int) -> list[int]:
+    """The column in which an infinite value was met, if any was."""
+    return [column] if column >= 0 else []
+
+
+def _to_normal(levels: Floats) -> None:
     """Normal scores in place; what lies beyond 0 and 1 goes on from the clipped ends in a straight line."""
-    excess = column - np.clip(column, 0, 1)
-    ndtri(np.clip(column, 0, 1), out=column)
-    np.clip(column, CLIP, -CLIP, out=column)
-    column += excess
+    inner = np.clip(levels, 0, 1)
+    levels -= inner
+    ndtri(inner, out=inner)
+    levels += np.clip(inner, CLIP, -CLIP, out=inner)
 
 
-def _from_normal(column: Table) -> None:
+def _from_normal(scores: Floats) -> None:
     """The inverse of `_to_normal`, in place: clipped scores are the ends."""
-    excess = column - np.clip(column, CLIP, -CLIP)
-    ends = (column <= CLIP, column >= -CLIP)
-    ndtr(column, out=column)
-    column[ends[0]], column[ends[1]] = 0, 1
-    column += excess
+    inner = np.clip(scores, CLIP, -CLIP)
+    scores -= inner
+    scores += np.where(inner == CLIP, 0.0, np.where(inner == -CLIP, 1.0, ndtr(inner)))
