@@ -11,6 +11,7 @@ demo: $(VENV)/installed-plot
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/installed-test
+	$(BIN)/python -c "import kdi._core"  # a build that failed is no reason to test NumPy alone
 	$(BIN)/python -m pytest
 
 check: $(VENV)/installed-check

@@ -10,7 +10,7 @@ namespace kdi {
 using AnyTable = std::variant<CubicTable, LinearTable>;
 using Guide = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// The tables stay owned by Python, which holds the list while it is read here.
+// The arrays stay owned by Python, which holds the list meanwhile; none is converted, so none is a copy that would vanish.
 std::vector<AnyTable> read_tables(nb::list tables) {
     std::vector<AnyTable> result;
     for (nb::handle item : tables) {
@@ -18,12 +18,12 @@ std::vector<AnyTable> read_tables(nb::list tables) {
         const double low = number("low"), high = number("high"), scale = number("scale");
         const double low_slope = number("low_slope"), high_slope = number("high_slope");
         if (nb::hasattr(item, "coefficients")) {
-            const auto coefficients = nb::cast<Matrix>(item.attr("coefficients"));
+            const auto coefficients = nb::cast<Matrix>(item.attr("coefficients"), false);
             result.push_back(CubicTable{coefficients.data(), static_cast<std::int64_t>(coefficients.shape(0)) - 1, low, high, scale,
                                         low_slope, high_slope});
         } else {
-            const auto knots = nb::cast<Vector>(item.attr("knots")), levels = nb::cast<Vector>(item.attr("levels"));
-            const auto guide = nb::cast<Guide>(item.attr("guide"));
+            const auto knots = nb::cast<Vector>(item.attr("knots"), false), levels = nb::cast<Vector>(item.attr("levels"), false);
+            const auto guide = nb::cast<Guide>(item.attr("guide"), false);
             result.push_back(LinearTable{knots.data(), levels.data(), guide.data(), static_cast<std::int64_t>(knots.shape(0)) - 1,
                                          static_cast<std::int64_t>(guide.shape(0)), low, high, scale, low_slope, high_slope});
         }

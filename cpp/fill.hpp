@@ -29,7 +29,9 @@ void fill_column(const Number* x, std::int64_t stride, const double* weight, std
         cell -= position < static_cast<double>(cell);
         const double z = position - static_cast<double>(cell) - 0.5;
         const double mass = weight ? weight[row] : 1.0;
-        double* m = moments + n_moments * static_cast<std::size_t>(cell - grid.first);
+        const auto place = static_cast<std::size_t>(cell - grid.first);
+        if (place >= grid.n_cells) continue;  // only if another thread changes the table between the two readings
+        double* m = moments + n_moments * place;
         m[0] += mass;
         m[1] += mass * z;
         m[2] += mass * z * z;
@@ -68,6 +70,7 @@ std::vector<Filled> fill_table(const TableView<Number>& table, const double* wei
             start.push_back(n_moments * size);
             size += grids[last].n_cells;
         }
+        for (auto& one : scratch) one.reserve(n_moments * size);  // here, where running out of memory can be reported
         share_out(table.n_rows, n_threads, [&](int part, std::size_t begin, std::size_t end) {
             auto& mine = scratch[static_cast<std::size_t>(part)];
             mine.assign(n_moments * size, 0.0);

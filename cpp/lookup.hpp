@@ -10,10 +10,10 @@ namespace kdi {
 
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
-// Adding and taking away this number rounds a position to 2^-34 of an interval (positions are below 2^18). A cubic whose
+// Adding and taking away this number rounds a position to 2^-32 of an interval (positions are below 2^19). A cubic whose
 // slope varies by less than 2^10 over its interval then rises by more than its rounding errors from each position to the
 // next, so that the values that come out never fall.
-constexpr double rounding = 1.5 * 262144.0;
+constexpr double rounding = 1.5 * 1048576.0;
 
 // The last interval may reach beyond `high`; both maps are cut off there.
 struct CubicTable {
@@ -63,10 +63,11 @@ struct LinearTable {
     double low_slope, high_slope;
 
     double forward(double x) const {  // low <= x < high
-        auto bucket = static_cast<std::int64_t>((x - low) * scale);
-        std::int64_t i = guide[std::min(bucket, n_buckets - 1)];
-        while (x < knots[i]) --i;
-        while (x >= knots[i + 1]) ++i;
+        const auto bucket = std::min(static_cast<std::int64_t>((x - low) * scale), n_buckets - 1);
+        std::int64_t i = guide[bucket], last = bucket + 1 < n_buckets ? guide[bucket + 1] + 1 : n_intervals;
+        while (x < knots[i]) --i;  // the edges of the buckets are rounded
+        while (x >= knots[last]) ++last;
+        i = std::upper_bound(knots + i, knots + last, x) - knots - 1;
         const double level = levels[i] + (x - knots[i]) / (knots[i + 1] - knots[i]) * (levels[i + 1] - levels[i]);
         return std::min(level, levels[i + 1]);
     }

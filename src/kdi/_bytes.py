@@ -63,12 +63,22 @@ def _is_possible(
     """A checksum can be forged: what no column could have given is refused all the same."""
     if not len(places):
         return count == 0 and bool(np.isnan([low, high]).all())
-    if not (np.isfinite(moments).all() and (moments[:, 0] > 0).all() and (places[1:] > places[:-1]).all()):
+    with np.errstate(over="ignore"):
+        weight = moments[:, 0].sum()
+    if not (
+        np.isfinite(moments).all()
+        and np.isfinite(weight)
+        and (moments[:, 0] > 0).all()
+        and (places[1:] > places[:-1]).all()
+    ):
         return False
     if not (np.isfinite([low, high]).all() and low <= high and count >= len(places)):
         return False
     if exponent is None:
         return bool(np.isfinite(places).all()) and (places[0], places[-1]) == (low, high)
     if abs(exponent) > 1100:
+        return False
+    # No offset from a cell's centre is more than a half.
+    if (abs(moments) > moments[:, :1] * 0.5 ** np.arange(4) * (1 + 1e-9)).any():
         return False
     return np.array_equal(np.floor(np.ldexp([low, high], -exponent)), places[[0, -1]].astype(float))

@@ -14,73 +14,89 @@ from kdi._typing import Floats, Table
 
 def as_table(estimator: Any, X: Any, *, reset: bool) -> Table:
     """X as a float64 or float32 table, in its own memory where possible; NaN and infinities are not looked at."""
+    if isinstance(X, np.ma.MaskedArray):
+        X = np.ma.filled(X.astype(float), np.nan)
+    wrong = non_numeric_columns(np.asarray(X) if isinstance(X, list | tuple) else X)
+    shown = "all columns must be numeric, but " + ", ".join(wrong[:5]) + " …" * (len(wrong) > 5)
     try:
         table = validate_data(
             estimator, X, reset=reset, dtype=(np.float64, np.float32), ensure_all_finite=False, ensure_min_samples=1
         )
-    except (ValueError, TypeError) as error:
-        names = non_numeric_columns(X)
-        if not names:
-            raise
-        shown = ", ".join(names[:5]) + " …" * (len(names) > 5)
-        raise type(error)(f"all columns must be numeric, but {shown} cannot be read as numbers: {error}") from error
+    except (TypeError, ValueError) as error:
+        if wrong:
+            raise type(error)(f"{shown}: {error}") from error
+        raise
+    if wrong:  # text that looks like numbers, or dates
+        raise ValueError(f"{shown}.")
     aligned: Table = np.require(table, requirements="A")
     return aligned
 
 
 def non_numeric_columns(X: Any) -> list[str]:
-    """Names, with their types, of the columns of a frame or array that are not numbers."""
-    if hasattr(X, "columns") and hasattr(X, "__getitem__"):
-        columns = [(repr(name), np.asarray(X[name])) for name in X.columns]
-    elif getattr(X, "ndim", 0) == 2 and hasattr(X, "dtype"):
-        columns = [(str(j), X[:, j]) for j in range(X.shape[1])] if X.dtype.kind in "OUS" else []
+    """What is wrong with each column of a frame or array that is not numbers."""
+    if hasattr(X, "columns") and hasattr(X, "dtypes"):
+        kinds = zip(X.columns, X.dtypes, strict=False)
+        columns = [(repr(name), np.asarray(X[name])) for name, dtype in kinds if not _is_plain(dtype)]
+    elif getattr(X, "ndim", 0) == 2 and hasattr(X, "dtype") and not _is_plain(X.dtype):
+        columns = [(str(j), X[:, j]) for j in range(X.shape[1])]
     else:
         return []
-    return [f"column {name} (for example {_example(column)})" for name, column in columns if not _is_numeric(column)]
+    found = [(name, _not_a_number(column)) for name, column in columns if np.ndim(column) == 1]
+    return [f"column {name} holds {what}" for name, what in found if what]
 
 
-def _is_numeric(column: Any) -> bool:
-    try:
-        np.asarray(column, dtype=float)
-    except (TypeError, ValueError):
-        return False
-    return np.asarray(column).dtype.kind not in "MmcUS"
+def _is_plain(dtype: Any) -> bool:
+    """Whether a dtype of NumPy, pandas or polars is one of numbers; complex ones are left to scikit-learn."""
+    kind = getattr(dtype, "kind", None)
+    if kind is not None:
+        return kind in "fiubc"
+    return str(dtype) == "Boolean" or bool(getattr(dtype, "is_numeric", lambda: False)())
 
 
-def _example(column: Any) -> str:
+def _not_a_number(column: Any) -> str | None:
+    """The first thing in a column that is not a number, if there is one."""
+    if column.dtype.kind in "USMm":
+        return f"{column.dtype}" + (f", for example {column[0]!r}" if len(column) else "")
     for value in column:
-        if not _is_numeric([value]):
+        if isinstance(value, str | bytes) or (isinstance(value, np.generic) and value.dtype.kind in "Mm"):
             return repr(value)
-    return repr(column[0])
+        try:
+            float("nan") if value is None else float(value)
+        except (TypeError, ValueError):
+            if str(value) != "<NA>":  # pandas' missing value
+                return repr(value)
+    return None
+
+
+def _numbers(values: Any, name: str) -> Any:
+    """An array of real numbers."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "fiub" and array.size:
+        try:
+            if array.dtype.kind != "O" or any(isinstance(value, str) for value in array.ravel()):
+                raise TypeError(f"got an array of {array.dtype}")
+            array = array.astype(float)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{name} must be real numbers: {error}") from error
+    return array.astype(float, copy=False)
 
 
 def as_column(values: ArrayLike, name: str = "values") -> Floats:
     """One column of finite numbers and NaN."""
-    try:
-        column = np.asarray(values, dtype=None if isinstance(values, np.ndarray) else float)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must be numbers: {error}") from error
-    if column.dtype.kind not in "fiub":
-        raise ValueError(f"{name} must be real numbers, got an array of {column.dtype}.")
+    column = np.asarray(_numbers(values, name), dtype=float)
     if column.ndim != 1:
         raise ValueError(f"{name} must have one dimension, got an array of shape {column.shape}.")
-    if column.dtype not in (np.float32, np.float64):
-        column = column.astype(float)
-    if np.isinf(column).any():
-        raise ValueError(
-            f"{name} must be finite or NaN, got {column[np.isinf(column)][0]} at {np.isinf(column).argmax()}."
-        )
-    return np.asarray(column, dtype=float)
+    infinite = np.isinf(column)
+    if infinite.any():
+        raise ValueError(f"{name} must be finite or NaN, got {column[infinite][0]} at {infinite.argmax()}.")
+    return column
 
 
 def as_weights(weights: ArrayLike | None, n: int, name: str = "sample_weight") -> Floats | None:
     """Weights as n finite numbers, none negative."""
     if weights is None:
         return None
-    try:
-        mass = np.asarray(weights, dtype=float, order="C")
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must be numbers: {error}") from error
+    mass = np.asarray(_numbers(weights, name), dtype=float, order="C")
     if mass.ndim == 0:
         mass = np.full(n, float(mass))
     if mass.shape != (n,):
@@ -89,7 +105,19 @@ def as_weights(weights: ArrayLike | None, n: int, name: str = "sample_weight") -
     if bad.any():
         place = int(bad.argmax())
         raise ValueError(f"{name} must be finite and not negative, got {mass[place]} in row {place}.")
+    with np.errstate(over="ignore"):
+        total = mass.sum()
+    if not np.isfinite(total):
+        raise ValueError(f"{name} must have a finite sum, got weights up to {mass.max()}.")
     return mass
+
+
+def kept(column: Table, weights: Floats | None) -> tuple[Floats, Floats | None, int]:
+    """The values of a column that count, as float64, their weights, and the number of NaN."""
+    missing = np.isnan(column)
+    keep = ~missing if weights is None else ~missing & (weights > 0)
+    values = column[keep].astype(float)
+    return values, None if weights is None else weights[keep], int(missing.sum())
 
 
 def column_names(estimator: Any, places: Sequence[int] | Any) -> str:

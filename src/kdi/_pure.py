@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from kdi._input import kept
 from kdi._typing import Floats, Integers, Table
 from kdi.kernels import Kernel
 from kdi.reference import cell_sum
 
 BLOCK = 2**16
-ROUNDING = 1.5 * 2.0**18  # rounds positions to 2**-34 of an interval: see lookup.hpp for why
+ROUNDING = 1.5 * 2.0**20  # rounds positions to 2**-32 of an interval: see lookup.hpp for why
 
 
 def scan(table: Table, weights: Floats | None, n_threads: int) -> Floats:
@@ -35,14 +36,6 @@ def scan(table: Table, weights: Floats | None, n_threads: int) -> Floats:
             spread = np.sqrt(max(square - mean**2, 0.0))
         result[:, j] = values.min(), values.max(), len(values), weight, spread, n_missing, infinite
     return result
-
-
-def kept(column: Table, weights: Floats | None) -> tuple[Floats, Floats | None, int]:
-    """The values of a column that count, as float64, their weights, and the number of NaN."""
-    missing = np.isnan(column)
-    keep = ~missing if weights is None else ~missing & (weights > 0)
-    values = column[keep].astype(float)
-    return values, None if weights is None else weights[keep], int(missing.sum())
 
 
 def fill(

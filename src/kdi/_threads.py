@@ -19,7 +19,7 @@ def count_threads(n_jobs: int | None, n_values: int) -> int:
     """
     if n_jobs is not None:
         wanted = n_jobs if n_jobs > 0 else int(joblib.cpu_count()) + 1 + n_jobs
-        return max(1, min(wanted, n_values // 1024))
+        return max(1, min(wanted, n_values // 1024, 256))
     if n_values < LARGE or get_active_backend()[0].nesting_level:
         return 1
     return int(min(joblib.cpu_count(), _omp_limit()))

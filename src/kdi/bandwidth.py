@@ -38,7 +38,10 @@ def spread_alpha(alpha: Any, n_features: int, names: Any = None) -> list[Any]:
     """One alpha a feature: from a single one, a sequence, or a mapping by feature name (features not in it keep 1)."""
     if isinstance(alpha, Mapping):
         if names is None:
-            raise ValueError("alpha is a mapping by feature name, but X has no feature names; give a sequence instead.")
+            raise ValueError(
+                "alpha is a mapping by feature name, but X has no feature names, as a frame has whose names are all "
+                "strings; give a sequence instead."
+            )
         unknown = [name for name in alpha if name not in set(names)]
         if unknown:
             raise ValueError(

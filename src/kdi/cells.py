@@ -6,12 +6,12 @@ max|G''''|, whatever the data: the bound is known before a single value is seen.
 
 from __future__ import annotations
 
-from math import floor, frexp, isfinite, log2
+from math import ceil, floor, frexp, log2
 
 from kdi.kernels import Kernel
 
 FEW = 64  # values that are never worth cells
-MAX_CELLS = 2**20  # cells that a column may span while it is being filled (32 bytes each)
+MAX_CELLS = 2**19  # cells that a column may span while it is being filled (32 bytes each, for each thread)
 FLAT = 1e-4  # range/bandwidth below which a kernel is level over the range: min-max, to the square of this number
 CELL_TOLERANCE = 1e-8  # what the cells may contribute to the error of T
 
@@ -41,14 +41,15 @@ def cell_width_for(kernel: Kernel, bandwidth: float, value_range: float) -> floa
 
 def width_exponent(width: float, low: float, high: float) -> int | None:
     """Exponent of the widest cells within `width`, MAX_CELLS permitting; None where only the values will do."""
-    largest = max(abs(low), abs(high))
-    if not width > 0 or not high > low or not isfinite(high - low):
+    if not (width > 0 and 1e-270 < high - low < 1e270):  # powers of two outside the normal numbers are avoided
         return None
-    exponent = max(floor(log2(width)), floor(log2((high - low) / MAX_CELLS)))
-    # Cells no wider than the spacing of the numbers are points; powers of two outside the normal numbers are avoided.
-    if exponent < frexp(largest)[1] - 50 or abs(exponent) > 900:
-        return None
-    return exponent
+    exponent = max(floor(log2(width)), ceil(log2((high - low) / MAX_CELLS)))
+    return None if exponent < finest_exponent(max(abs(low), abs(high))) else exponent
+
+
+def finest_exponent(largest: float) -> int:
+    """Exponent of the narrowest cells whose numbers are safe in 64 bits; hardly two numbers share one."""
+    return frexp(largest)[1] - 50
 
 
 def keeps_values(exponent: int, value_range: float, count: int) -> bool:

@@ -15,7 +15,7 @@ from kdi.bandwidth import bandwidth_factor
 from kdi.gather import cell_widths, scan_columns, sketch_columns
 from kdi.integral import Integral
 from kdi.kernels import Kernel, get_kernel
-from kdi.lookup import CubicTable, cubic_table, inverse
+from kdi.lookup import NO_RANGE, CubicTable, cubic_table, inverse
 from kdi.sketch import Sketch
 
 
@@ -29,10 +29,10 @@ class KDE1D:
     alpha : float, "scott" or "silverman", default="scott"
         Bandwidth in units of the standard deviation (ddof=0); the rules are those of `scipy.stats.gaussian_kde`.
     kernel : {"gaussian", "polyexp"}, default="gaussian"
-    order : int, default=4
-        Order of a polyexp kernel.
     weights : array-like of shape (n,), optional
         A weight of 2 is a repetition, a weight of 0 a removal.
+    order : int, default=4
+        Order of a polyexp kernel.
 
     Attributes
     ----------
@@ -63,16 +63,19 @@ class KDE1D:
         x: ArrayLike | Sketch,
         alpha: float | Rule = "scott",
         kernel: KernelName = "gaussian",
-        order: int = 4,
         weights: ArrayLike | None = None,
+        *,
+        order: int = 4,
     ) -> None:
         chosen = get_kernel(kernel, order)
+        if isinstance(x, Sketch) and weights is not None:
+            raise ValueError("weights are part of a sketch already; give them to Sketch.from_values.")
         sketch = x if isinstance(x, Sketch) else _sketch(x, alpha, chosen, weights)
         factor = bandwidth_factor(alpha, sketch.weight)
         if not 0 < factor < np.inf and sketch.count:
             raise ValueError(f"alpha must be positive and finite for a density, got {alpha!r}.")
-        if not sketch.range > 0:
-            raise ValueError(f"x must hold at least two different values, got {sketch!r}.")
+        if not NO_RANGE < sketch.range < np.inf:
+            raise ValueError(f"x must hold at least two values, different but within float64's reach, got {sketch!r}.")
         self.alpha, self.n, self.bandwidth = factor, sketch.weight, factor * sketch.std
         self._integral = Integral(sketch, chosen, self.bandwidth)
         self.error_bound = self._integral.value_error

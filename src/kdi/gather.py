@@ -28,7 +28,9 @@ class Scan(NamedTuple):
 
 def scan_columns(table: Table, weights: Floats | None, n_threads: int = 1) -> Scan:
     """First reading of a table: extremes, counts and spread of each column."""
-    return Scan(*core.scan(table, weights, n_threads))
+    scan = Scan(*core.scan(table, weights, n_threads))
+    # Squares that overflow tell nothing of the spread; without one, the values themselves are kept.
+    return scan._replace(spread=np.where(np.isfinite(scan.spread), scan.spread, 0.0))
 
 
 def sketch_columns(

@@ -125,6 +125,7 @@ def get_kernel(name: Any, order: Any = 4) -> Kernel:
     """The kernel that a user asked for."""
     if not isinstance(name, str) or name not in ("polyexp", "gaussian"):
         raise ValueError(f"kernel must be 'polyexp' or 'gaussian', got {name!r}.")
-    if not isinstance(order, Integral) or isinstance(order, bool) or order < 1:
-        raise ValueError(f"order must be a whole number >= 1, got {order!r}.")
+    # Beyond 700 bandwidths the exponential is no number; a kernel of order 300 has nothing left there.
+    if not isinstance(order, Integral) or isinstance(order, bool) or not 1 <= int(order) <= 300:
+        raise ValueError(f"order must be a whole number >= 1 (and <= 300), got {order!r}.")
     return _kernel(name, int(order))

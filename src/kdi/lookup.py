@@ -22,7 +22,8 @@ from kdi.kernels import Kernel
 from kdi.sketch import Sketch
 
 KNOT_TOLERANCE = 5e-7  # what the knots may contribute to the error of T: with the cells, the whole stays below 1e-6
-MAX_INTERVALS = 2**17  # 32 bytes each
+MAX_INTERVALS = 2**18  # 32 bytes each; knots parallel to the cells may be up to twice as many
+LEAST_SLOPE = 1e-12  # of a line beyond the ends, in units of the range: none would not lead back
 NO_RANGE = 1e-303  # a range so small has no reciprocal: as good as constant
 OUT_OF_RANGE: dict[OutOfRange, int] = {"clip": 0, "linear": 1, "nan": 2}
 
@@ -79,13 +80,18 @@ def tabulate(sketch: Sketch, kernel: Kernel, bandwidth: float, max_knots: int | 
         error = (relative / kernel.scale) ** 2
         return _lines(np.array([sketch.minimum, sketch.maximum]), np.array([0.0, 1.0]), error)
     if relative == inf:
-        mass = sketch.moments[:, 0] / sketch.weight
-        ranks = np.cumsum(mass) - 0.5 * mass
-        return _through_values(sketch, ranks, 0.0 if sketch.is_exact else float(mass.max()), max_knots)
+        mass = sketch.moments[:, 0]
+        error = 0.0 if sketch.is_exact else float(mass.max() / (sketch.weight - 0.5 * (mass[0] + mass[-1])))
+        return _through_values(sketch, np.cumsum(mass) - 0.5 * mass, 2 * error, max_knots)
     integral = Integral(sketch, kernel, bandwidth)
+    if integral.value_error > 0.01 * least_total(kernel, relative):
+        # Cells much wider than the kernel, as when alpha was lowered between two parts: nothing can be promised.
+        mass = sketch.moments[:, 0]
+        return _through_values(sketch, np.cumsum(mass) - 0.5 * mass, 1.0, max_knots)
     if relative > MAX_INTERVALS:
         ranks, _ = integral.at(sketch.offsets)
-        return _through_values(sketch, ranks, integral.value_error + float(np.diff(ranks).max()), max_knots)
+        error = (integral.value_error + float(np.diff(ranks).max())) / float(ranks[-1] - ranks[0])
+        return _through_values(sketch, ranks, 2 * error, max_knots)
     return cubic_table(integral, 0.0, value_range, max_knots)
 
 
@@ -105,7 +111,7 @@ def cubic_table(integral: Integral, first: float, last: float, max_knots: int | 
     offsets[n:] = first + length, first + n * step
     values, densities = integral.at(offsets)
     total = float(values[n] - values[0])
-    low_slope, high_slope = float(densities[0] / total), float(densities[n] / total)
+    low_slope, high_slope = np.maximum(densities[[0, n]] / total, LEAST_SLOPE / length).tolist()
     values[n], densities[n] = values[n + 1], densities[n + 1]
     levels, slopes = (values[:-1] - values[0]) / total, densities[:-1] * (step / total)
     levels = np.maximum.accumulate(levels)
@@ -119,12 +125,14 @@ def cubic_table(integral: Integral, first: float, last: float, max_knots: int | 
 def _through_values(sketch: Sketch, ranks: Floats, error: float, max_knots: int | None) -> LinearTable:
     """Lines through what T is at the values themselves: for h = 0 their mid-ranks, which T tends to as h does."""
     total = float(ranks[-1] - ranks[0])
+    if not total > 0:  # one occupied cell
+        return _lines(np.array([sketch.minimum, sketch.maximum]), np.array([0.0, 1.0]), 1.0)
     levels = np.clip(np.maximum.accumulate((ranks - ranks[0]) / total), 0.0, 1.0)
     knots = sketch.places.astype(float) if sketch.is_exact else sketch.offsets + sketch.minimum
     knots[[0, -1]] = sketch.minimum, sketch.maximum
-    error = 2 * error / total
     if max_knots is not None and len(knots) > max_knots:
-        kept = np.unique(np.searchsorted(levels, np.linspace(0, 1, max_knots)))
+        kept = np.searchsorted(levels, np.linspace(0, 1, max_knots))
+        kept = np.unique(np.append(kept[:-1], len(knots) - 1))
         error += float(np.diff(levels[kept]).max())
         knots, levels = knots[kept], levels[kept]
     return _lines(knots, levels, min(error, 1.0))
@@ -140,7 +148,7 @@ def _lines(knots: Floats, levels: Floats, error: float) -> LinearTable:
     slopes = np.ones(2)
     if high > low:
         with np.errstate(over="ignore"):
-            slopes = np.diff(levels)[[0, -1]] / np.diff(knots)[[0, -1]]
+            slopes = np.maximum(np.diff(levels)[[0, -1]] / np.diff(knots)[[0, -1]], LEAST_SLOPE / (high - low))
     return LinearTable(
         low, high, float(slopes[0]), float(slopes[1]), error, scale, knots, levels, guide.astype(np.int32)
     )

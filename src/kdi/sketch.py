@@ -17,16 +17,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from math import frexp, isfinite, sqrt
+from math import inf, isfinite, sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from kdi import _bytes
-from kdi._input import as_column, as_weights
-from kdi._pure import kept
+from kdi._input import as_column, as_weights, kept
 from kdi._typing import Floats, Integers, Table
-from kdi.cells import cell_error, keeps_values, least_total, width_exponent
+from kdi.cells import cell_error, finest_exponent, keeps_values, least_total, width_exponent
 from kdi.kernels import get_kernel
 
 CAPACITY = 2**15  # distinct values, or occupied cells, that a sketch of unknown purpose keeps
@@ -130,7 +129,7 @@ class Sketch:
 
     def __radd__(self, other: object) -> Sketch:
         if other == 0:  # so that sum(sketches) works
-            return self
+            return replace(self)
         return NotImplemented
 
     def __len__(self) -> int:
@@ -204,6 +203,10 @@ class Sketch:
             full = self if self.count else other
             return replace(full, missing=self.missing + other.missing)
         exponents = [one.exponent for one in (self, other) if one.exponent is not None]
+        if exponents:
+            # However far out the other's values lie, the numbers of their cells must be whole numbers still.
+            largest = max(abs(end) for one in (self, other) for end in (one.minimum, one.maximum))
+            exponents.append(finest_exponent(largest))
         parts = [one.coarsened(max(exponents)) if exponents else one for one in (self, other)]
         places, moments = _merge(
             np.concatenate([one.places for one in parts]), np.concatenate([one.moments for one in parts])
@@ -265,8 +268,8 @@ class Sketch:
         A cell's Taylor expansion stops after the third moment; the rest is at most (w/2h)^4 / 24 max|G''''|, and enters
         T twice, divided by P_h(X(1), X(N)) >= G(range/h) - 1/2.
         """
-        if not bandwidth > 0:
-            raise ValueError(f"bandwidth must be positive, got {bandwidth!r}.")
+        if not 0 < bandwidth < inf:
+            raise ValueError(f"bandwidth must be positive and finite, got {bandwidth!r}.")
         chosen = get_kernel(kernel, order)
         if self.is_exact:
             return 0.0
@@ -287,7 +290,7 @@ class Sketch:
             return self
         if self.exponent is None:
             # The narrowest cells that tell neighbouring numbers apart, then as many levels up as it takes.
-            finest = frexp(max(abs(self.minimum), abs(self.maximum)))[1] - 52
+            finest = finest_exponent(max(abs(self.minimum), abs(self.maximum)))
             cells = np.floor(np.ldexp(self.places, -finest)).astype(np.int64)
         else:
             finest, cells = self.exponent, np.asarray(self.places, dtype=np.int64)

@@ -25,7 +25,7 @@ from kdi.sketch import CAPACITY, Sketch
 # As in QuantileTransformer: normal scores beyond these of 1e-7 and 1 - 1e-7 are clipped.
 CLIP = float(ndtri(1e-7 - np.spacing(1)))
 NORMAL_PART = 2**17  # values turned into normal scores at once
-FINER = 8  # how much finer than needed chunks are kept, since a later chunk may bring the bandwidth down
+FINER = 64  # how much finer than needed chunks are kept, since a later chunk may bring the bandwidth down
 
 
 class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -135,6 +135,10 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from one more part of the data; the parts together give what one `fit` gives.
+
+        Parts are kept finer than they need be, so that a later part may bring the standard deviation down. `fit` keeps
+        no such reserve: data that comes in parts is better given to `partial_fit` from the first part on.
+        `error_bound_` is true either way.
 
         Parameters
         ----------
@@ -248,6 +252,7 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
     def _map(self, X: Any, function: Any, before: Any = None, after: Any = None) -> Table:
         """The table through `function`, which is forward or inverse; `before` and `after` deal with normal scores."""
         check_is_fitted(self)
+        self._check_parameters()
         table = as_table(self, X, reset=False)
         in_place = not self.copy and table is X and table.flags.writeable
         if in_place:  # or else a late error would leave the user's table half overwritten
@@ -275,7 +280,7 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
     def _check_parameters(self) -> Kernel:
         if self.output_distribution not in ("uniform", "normal"):
             raise ValueError(f"output_distribution must be 'uniform' or 'normal', got {self.output_distribution!r}.")
-        if self.out_of_range not in OUT_OF_RANGE:
+        if not isinstance(self.out_of_range, str) or self.out_of_range not in OUT_OF_RANGE:
             raise ValueError(f"out_of_range must be one of {list(OUT_OF_RANGE)}, got {self.out_of_range!r}.")
         if not isinstance(self.copy, bool | np.bool_):
             raise ValueError(f"copy must be True or False, got {self.copy!r}.")
@@ -318,7 +323,8 @@ def _to_normal(levels: Floats) -> None:
 
 
 def _from_normal(scores: Floats) -> None:
-    """The inverse of `_to_normal`, in place: clipped scores are the ends."""
+    """The inverse of `_to_normal`, in place: clipped scores are the ends, rounded to float32 too."""
     inner = np.clip(scores, CLIP, -CLIP)
     scores -= inner
-    scores += np.where(inner == CLIP, 0.0, np.where(inner == -CLIP, 1.0, ndtr(inner)))
+    at_end = abs(inner) >= -CLIP * (1 - 1e-7)
+    scores += np.where(at_end, inner > 0, ndtr(inner))
