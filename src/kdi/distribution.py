@@ -89,7 +89,7 @@ class KDE1D:
         return self._evaluate(x)[0]
 
     def sf(self, x: ArrayLike) -> Floats:
-        """Probability of more than x, which far out is not lost in 1 - cdf."""
+        """Probability of more than x, within `error_bound` and without the loss of 1 - cdf."""
         points = np.asarray(x, dtype=float)
         offsets = self._integral.high - points.ravel()
         return _at(self._integral.mirrored(), offsets)[0].reshape(points.shape)[()]

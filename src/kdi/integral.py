@@ -55,7 +55,7 @@ class Integral:
         self.density_error = (relative**3 * kernel.bend / 24 + DENSITY_ROUNDING) / bandwidth
 
     def mirrored(self) -> Integral:
-        """The integral of the values in reverse: its cdf is the upper tail of this one, to full precision."""
+        """The integral of the values in reverse: its cdf is the upper tail of this one, without the loss of 1 - cdf."""
         other = copy(self)
         other.positions = (self.high - self.low) - self.positions[::-1]
         other.moments = np.ascontiguousarray(self.moments[::-1] * [1, -1, 1, -1][: self.moments.shape[1]])

@@ -47,8 +47,8 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         What becomes of values outside the range seen in `fit`: 0 or 1, a straight line that goes on with the slope at
         the end (monotone and invertible), or NaN.
     n_quantiles : int, optional
-        Most knots that a feature's table may have. None lets the tolerance of 1e-6 choose; fewer knots are told by
-        `error_bound_`.
+        Most knots that a feature's table may have. None lets the tolerance of 1e-6 choose, up to some 262,144; what
+        fewer knots cost, `error_bound_` tells.
     n_jobs : int, optional
         Threads. None takes the cores that are free for large tables, and one inside a joblib worker.
     copy : bool, default=True
