@@ -229,7 +229,7 @@ class Sketch:
             position = np.ldexp(self.places, -exponent)
             cells = np.floor(position).astype(np.int64)
             z = position - cells - 0.5
-            moments = self.moments * z[:, None] ** np.arange(4)
+            moments = self.moments * np.stack([np.ones_like(z), z, z * z, z * z * z], axis=1)
         else:
             levels = exponent - self.exponent
             if levels < 0:
@@ -247,7 +247,7 @@ class Sketch:
                 ],
                 axis=1,
             )
-        places, moments = _merge(cells, moments)
+        places, moments = _runs(cells, moments)  # still in order
         return replace(self, exponent=exponent, places=places, moments=moments)
 
     def resolving(self, width: float) -> Sketch:
