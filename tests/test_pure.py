@@ -10,11 +10,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from samples import ALPHAS, KERNELS, SAMPLES, sample
 
-from kdi import Sketch, _pure
+from kdi import Sketch, _core, _pure
 from kdi.kernels import get_kernel
 from kdi.lookup import tabulate
 
-_core = pytest.importorskip("kdi._core", reason="the extension is not built")
 HERE = Path(__file__).parent
 IN_PURE_PYTHON = os.environ.get("KDI_PURE_PYTHON", "0") not in ("", "0")
 

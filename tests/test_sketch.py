@@ -1,5 +1,7 @@
 """Sketch: what it keeps, how it adds up, when it stops being exact."""
 
+import pickle
+
 import numpy as np
 import oracle
 import pytest
@@ -240,3 +242,12 @@ def test_values_a_hair_from_the_edge_of_a_cell(shift, sign, tiny):
     assert sketch.places[0] == np.floor(values.min() / sketch.cell_width)
     assert sketch.places[-1] == np.floor(values.max() / sketch.cell_width)
     assert Sketch.from_bytes(sketch.to_bytes()).weight == 5001
+
+
+def test_pickles_hold_no_more_after_use(rng):
+    sketch = Sketch.from_values(rng.normal(size=1000), cell_width=0.1)
+    before = pickle.dumps(sketch)
+    assert sketch.std > 0
+    assert pickle.dumps(sketch) == before
+    again = pickle.loads(before)
+    assert (again.std, again.count) == (sketch.std, sketch.count)

@@ -16,7 +16,9 @@ def as_table(estimator: Any, X: Any, *, reset: bool) -> Table:
     """X as a float64 or float32 table, in its own memory where possible; NaN and infinities are not looked at."""
     if isinstance(X, np.ma.MaskedArray):
         X = np.ma.filled(X.astype(float), np.nan)
-    wrong = non_numeric_columns(np.asarray(X) if isinstance(X, list | tuple) else X)
+    elif isinstance(X, list | tuple):
+        X = np.asarray(X)
+    wrong = non_numeric_columns(X)
     shown = "all columns must be numeric, but " + ", ".join(wrong[:5]) + " …" * (len(wrong) > 5)
     try:
         table = validate_data(

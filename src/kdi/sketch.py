@@ -18,6 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from math import inf, isfinite, sqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -94,9 +95,9 @@ class Sketch:
         mass = as_weights(weights, len(column), "weights")
         if cell_width is not None and not (isfinite(cell_width) and cell_width > 0):
             raise ValueError(f"cell_width must be a positive number, got {cell_width!r}.")
-        if cell_width is None:
-            return Sketch.exact(column, mass).within_capacity()
         sketch = Sketch.exact(column, mass)
+        if cell_width is None:
+            return sketch.within_capacity()
         exponent = width_exponent(cell_width, sketch.minimum, sketch.maximum)
         return sketch if exponent is None else sketch.coarsened(exponent)
 
@@ -131,6 +132,9 @@ class Sketch:
         if other == 0:  # so that sum(sketches) works
             return replace(self)
         return NotImplemented
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # not what follows from them
 
     def __len__(self) -> int:
         return len(self.places)
@@ -277,7 +281,7 @@ class Sketch:
 
     def to_bytes(self) -> bytes:
         """The sketch as bytes: versioned, little-endian, with a checksum."""
-        return _bytes.pack(*(getattr(self, field.name) for field in fields(self)))
+        return _bytes.pack(**self.__getstate__())
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Sketch:
