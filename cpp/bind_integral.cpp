@@ -6,20 +6,6 @@
 
 namespace kdi {
 
-using Integrate = void (*)(const Cells&, int, double, const double*, std::size_t, double*, double*);
-
-// order 0 is the Gaussian kernel
-Integrate choose(int order) {
-    switch (order) {
-        case 0: return &integrate<GaussianFilter>;
-        case 1: return &integrate<PolyexpFilter<1>>;
-        case 2: return &integrate<PolyexpFilter<2>>;
-        case 3: return &integrate<PolyexpFilter<3>>;
-        case 4: return &integrate<PolyexpFilter<4>>;
-        default: return &integrate<PolyexpFilter<0>>;
-    }
-}
-
 using Numbers = nb::ndarray<nb::numpy, double>;
 
 std::pair<Numbers, Numbers> bound_integrate(Vector positions, Matrix moments, double width, int order, double bandwidth, Vector knots) {
@@ -28,7 +14,7 @@ std::pair<Numbers, Numbers> bound_integrate(Vector positions, Matrix moments, do
     std::vector<double> value(n), density(n);
     {
         nb::gil_scoped_release release;
-        choose(order)(cells, order, bandwidth, knots.data(), n, value.data(), density.data());
+        choose_integrate(order)(cells, order, bandwidth, knots.data(), n, value.data(), density.data());
     }
     return {give(std::move(value), {n}), give(std::move(density), {n})};
 }

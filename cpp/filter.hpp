@@ -169,6 +169,7 @@ private:
     // Cells lie on a grid, and knots on one that is parallel to it: a gap is a whole number of cells, and a part of one that
     // is the same for all knots. Their exponentials are kept, so that hardly any is computed twice.
     Terms decayed(double gap) {
+        if (gap == 0) return state_;
         if (gap > no_tail) return {};
         const double n_cells = cell_ > 0 ? gap / cell_ + 1e-9 : -1;
         if (!(n_cells >= 0 && n_cells < static_cast<double>(n_kept * n_kept))) return state_ * exponentials(gap);

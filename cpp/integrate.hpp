@@ -51,4 +51,18 @@ void integrate(const Cells& cells, int order, double bandwidth, const double* kn
     }
 }
 
+using Integrate = void (*)(const Cells&, int, double, const double*, std::size_t, double*, double*);
+
+// order 0 is the Gaussian kernel
+inline Integrate choose_integrate(int order) {
+    switch (order) {
+        case 0: return &integrate<GaussianFilter>;
+        case 1: return &integrate<PolyexpFilter<1>>;
+        case 2: return &integrate<PolyexpFilter<2>>;
+        case 3: return &integrate<PolyexpFilter<3>>;
+        case 4: return &integrate<PolyexpFilter<4>>;
+        default: return &integrate<PolyexpFilter<0>>;
+    }
+}
+
 }  // namespace kdi

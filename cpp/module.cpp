@@ -5,10 +5,12 @@ namespace kdi {
 void bind_sketch(nanobind::module_&);    // scan, fill
 void bind_integral(nanobind::module_&);  // integrate, cubics
 void bind_lookup(nanobind::module_&);    // forward, inverse
+void bind_levels(nanobind::module_&);    // levels
 }  // namespace kdi
 
 NB_MODULE(_core, m) {
     kdi::bind_sketch(m);
     kdi::bind_integral(m);
     kdi::bind_lookup(m);
+    kdi::bind_levels(m);
 }

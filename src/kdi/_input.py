@@ -19,39 +19,48 @@ def as_table(estimator: Any, X: Any, *, reset: bool) -> Table:
     elif isinstance(X, list | tuple):
         X = np.asarray(X)
     wrong = non_numeric_columns(X)
-    shown = "all columns must be numeric, but " + ", ".join(wrong[:5]) + " …" * (len(wrong) > 5)
     try:
         table = validate_data(
             estimator, X, reset=reset, dtype=(np.float64, np.float32), ensure_all_finite=False, ensure_min_samples=1
         )
     except (TypeError, ValueError) as error:
         if wrong:
-            raise type(error)(f"{shown}: {error}") from error
+            raise type(error)(f"{listed(wrong)}: {error}") from error
         raise
     if wrong:  # text that looks like numbers, or dates
-        raise ValueError(f"{shown}.")
+        raise ValueError(f"{listed(wrong)}.")
     aligned: Table = np.require(table, requirements="A")
     return aligned
 
 
-def non_numeric_columns(X: Any) -> list[str]:
-    """What is wrong with each column of a frame or array that is not numbers."""
+def non_numeric_columns(X: Any) -> dict[int, str]:
+    """The columns of a frame or array that are not numbers, by position, and what is wrong with each."""
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
-        kinds = zip(X.columns, X.dtypes, strict=False)
-        columns = [(repr(name), np.asarray(X[name])) for name, dtype in kinds if not _is_plain(dtype)]
-    elif getattr(X, "ndim", 0) == 2 and hasattr(X, "dtype") and not _is_plain(X.dtype):
-        columns = [(str(j), X[:, j]) for j in range(X.shape[1])]
+        kinds = enumerate(zip(X.columns, X.dtypes, strict=False))
+        columns = [(j, repr(name), _column_at(X, j)) for j, (name, dtype) in kinds if not is_plain(dtype)]
+    elif getattr(X, "ndim", 0) == 2 and hasattr(X, "dtype") and not is_plain(X.dtype):
+        columns = [(j, str(j), X[:, j]) for j in range(X.shape[1])]
     else:
-        return []
-    found = [(name, _not_a_number(column)) for name, column in columns if np.ndim(column) == 1]
-    return [f"column {name} holds {what}" for name, what in found if what]
+        return {}
+    found = [(j, name, _not_a_number(column)) for j, name, column in columns]
+    return {j: f"column {name} holds {what}" for j, name, what in found if what}
 
 
-def _is_plain(dtype: Any) -> bool:
-    """Whether a dtype of NumPy, pandas or polars is one of numbers; complex ones are left to scikit-learn."""
+def listed(wrong: dict[int, str]) -> str:
+    """The first few of the columns that are not numbers, in words."""
+    return "all columns must be numeric, but " + ", ".join(list(wrong.values())[:5]) + " …" * (len(wrong) > 5)
+
+
+def _column_at(X: Any, j: int) -> Any:
+    """A column by its position, since names may repeat."""
+    return np.asarray(X.iloc[:, j] if hasattr(X, "iloc") else X[X.columns[j]])
+
+
+def is_plain(dtype: Any) -> bool:
+    """Whether a dtype of NumPy, pandas or polars is one of real numbers."""
     kind = getattr(dtype, "kind", None)
     if kind is not None:
-        return kind in "fiubc"
+        return kind in "fiub"
     return str(dtype) == "Boolean" or bool(getattr(dtype, "is_numeric", lambda: False)())
 
 
@@ -59,6 +68,8 @@ def _not_a_number(column: Any) -> str | None:
     """The first thing in a column that is not a number, if there is one."""
     if column.dtype.kind in "USMm":
         return f"{column.dtype}" + (f", for example {column[0]!r}" if len(column) else "")
+    if column.dtype.kind == "c":
+        return f"{column.dtype}"
     for value in column:
         if isinstance(value, str | bytes) or (isinstance(value, np.generic) and value.dtype.kind in "Mm"):
             return repr(value)
@@ -70,7 +81,7 @@ def _not_a_number(column: Any) -> str | None:
     return None
 
 
-def _numbers(values: Any, name: str) -> Any:
+def as_numbers(values: Any, name: str) -> Any:
     """An array of real numbers."""
     array = np.asarray(values)
     if array.dtype.kind not in "fiub" and array.size:
@@ -85,7 +96,7 @@ def _numbers(values: Any, name: str) -> Any:
 
 def as_column(values: ArrayLike, name: str = "values") -> Floats:
     """One column of finite numbers and NaN."""
-    column = np.asarray(_numbers(values, name), dtype=float)
+    column = np.asarray(as_numbers(values, name), dtype=float)
     if column.ndim != 1:
         raise ValueError(f"{name} must have one dimension, got an array of shape {column.shape}.")
     infinite = np.isinf(column)
@@ -98,7 +109,7 @@ def as_weights(weights: ArrayLike | None, n: int, name: str = "sample_weight") -
     """Weights as n finite numbers, none negative."""
     if weights is None:
         return None
-    mass = np.asarray(_numbers(weights, name), dtype=float, order="C")
+    mass = np.asarray(as_numbers(weights, name), dtype=float, order="C")
     if mass.ndim == 0:
         mass = np.full(n, float(mass))
     if mass.shape != (n,):

@@ -81,6 +81,55 @@ def integrate(
     return value, density
 
 
+def levels(
+    table: Floats,
+    weights: Floats | None,
+    out: Floats,
+    alphas: Floats,
+    order: int,
+    scale: float,
+    flat: float,
+    rounding: float,
+    n_threads: int,
+) -> Floats:
+    """Write T of every column's own values to `out`; a bound on the error of each column's.
+
+    Infinite values have ranks (alpha 0), but no other integral: such a column is NaN.
+    """
+    errors = np.zeros(table.shape[1])
+    for j, alpha in enumerate(alphas.tolist()):
+        known = ~np.isnan(table[:, j])
+        out[:, j] = np.nan
+        if not known.any() or (alpha > 0 and np.isinf(table[known, j]).any()):
+            continue
+        values, places = np.unique(table[known, j], return_inverse=True)
+        mass = np.bincount(places, None if weights is None else weights[known]).astype(float)
+        level, errors[j] = _levels(values, mass, alpha, order, scale, flat, rounding)
+        out[known, j] = level[places]
+    return errors
+
+
+def _levels(
+    values: Floats, mass: Floats, alpha: float, order: int, scale: float, flat: float, rounding: float
+) -> tuple[Floats, float]:
+    """T at sorted distinct values of the given weights, and a bound on its error."""
+    if len(values) == 1:
+        return np.zeros(1), 0.0
+    error, total, ranks = 0.0, float(mass.sum()), np.cumsum(mass) - 0.5 * mass
+    if alpha > 0:
+        half = 1.0 if values[-1] / 2 - values[0] / 2 < 2.0**1022 else 0.5  # a range that overflows
+        positions = (values * half - values[0] * half) / (values[-1] * half - values[0] * half)
+        mean = float(positions @ mass) / total
+        bandwidth = alpha * scale * float(np.sqrt((positions - mean) ** 2 @ mass / total))
+        if 1 / bandwidth < flat:
+            return positions, 1 / bandwidth**2
+        if bandwidth >= 1e-290:
+            ranks, _ = integrate(positions, mass[:, None], 0.0, order, bandwidth, positions)
+            error = 2 * rounding * total / float(ranks[-1] - ranks[0])
+    level = (ranks - ranks[0]) / (ranks[-1] - ranks[0])
+    return np.clip(np.maximum.accumulate(level), 0.0, 1.0), error
+
+
 def cubics(values: Floats, slopes: Floats, given: float) -> tuple[Floats, float]:
     """One monotone cubic an interval, and the largest error of any; cubics.hpp says why the slopes are limited."""
     rise = np.diff(values)

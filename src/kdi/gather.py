@@ -33,25 +33,35 @@ def scan_columns(table: Table, weights: Floats | None, n_threads: int = 1) -> Sc
     return scan._replace(spread=np.where(np.isfinite(scan.spread), scan.spread, 0.0))
 
 
+def cell_exponents(scan: Scan, widths: Floats) -> list[int | None]:
+    """Exponents of cells within the given widths; None where the values themselves are kept.
+
+    That is where a column has no more values than it would have cells, or its width is 0.
+    """
+    exponents = []
+    for low, high, count, width in zip(scan.minimum, scan.maximum, scan.counts, widths, strict=True):
+        exponent = width_exponent(float(width), float(low), float(high)) if count else None
+        short = exponent is not None and keeps_values(exponent, float(high - low), int(count))
+        exponents.append(None if short else exponent)
+    return exponents
+
+
 def sketch_columns(
     table: Table, weights: Floats | None, scan: Scan, widths: Floats, n_threads: int = 1
 ) -> list[Sketch]:
-    """Second reading: sketches of the columns, in cells of at most the given widths.
-
-    Where a column has no more values than it would have cells, or its width is 0, the values themselves are kept.
-    """
+    """Second reading: sketches of the columns, in cells of at most the given widths, or of the values themselves."""
     n_columns = table.shape[1]
     sketches = [Sketch(missing=int(n)) for n in scan.missing]
-    exponents, n_cells, first, scale = [0] * n_columns, [0] * n_columns, [0] * n_columns, np.ones(n_columns)
+    exponents = cell_exponents(scan, widths)
+    n_cells, first, scale = [0] * n_columns, [0] * n_columns, np.ones(n_columns)
     for j in np.flatnonzero(scan.counts):
-        low, high = float(scan.minimum[j]), float(scan.maximum[j])
-        exponent = width_exponent(float(widths[j]), low, high)
-        if exponent is None or keeps_values(exponent, high - low, int(scan.counts[j])):
+        exponent = exponents[j]
+        if exponent is None:
             sketches[j] = Sketch.exact(table[:, j], weights)
             continue
-        exponents[j], scale[j] = exponent, 2.0**-exponent
-        first[j] = floor(low * scale[j])
-        n_cells[j] = floor(high * scale[j]) - first[j] + 1
+        scale[j] = 2.0**-exponent
+        first[j] = floor(scan.minimum[j] * scale[j])
+        n_cells[j] = floor(scan.maximum[j] * scale[j]) - first[j] + 1
     if any(n_cells):
         filled = core.fill(table, weights, scale, first, n_cells, n_threads)
         for j in np.flatnonzero(n_cells):

@@ -68,7 +68,13 @@ class LinearTable(Ends):
 AnyTable = CubicTable | LinearTable
 
 
-def tabulate(sketch: Sketch, kernel: Kernel, bandwidth: float, max_knots: int | None = None) -> AnyTable:
+def tabulate(
+    sketch: Sketch,
+    kernel: Kernel,
+    bandwidth: float,
+    max_knots: int | None = None,
+    tolerance: float = KNOT_TOLERANCE,
+) -> AnyTable:
     """The table of a column at a bandwidth h >= 0, which may be infinite, with at most `max_knots` knots."""
     if not sketch.count:
         return _lines(np.full(2, np.nan), np.zeros(2), 0.0)
@@ -92,14 +98,20 @@ def tabulate(sketch: Sketch, kernel: Kernel, bandwidth: float, max_knots: int | 
         ranks, _ = integral.at(sketch.offsets)
         error = (integral.value_error + float(np.diff(ranks).max())) / float(ranks[-1] - ranks[0])
         return _through_values(sketch, ranks, 2 * error, max_knots)
-    return cubic_table(integral, 0.0, value_range, max_knots)
+    return cubic_table(integral, 0.0, value_range, max_knots, tolerance)
 
 
-def cubic_table(integral: Integral, first: float, last: float, max_knots: int | None = None) -> CubicTable:
+def cubic_table(
+    integral: Integral,
+    first: float,
+    last: float,
+    max_knots: int | None = None,
+    tolerance: float = KNOT_TOLERANCE,
+) -> CubicTable:
     """The integral between two positions, relative to the minimum, as cubics."""
     kernel, length = integral.kernel, last - first
     total_at_least = least_total(kernel, length / integral.bandwidth)
-    step = integral.bandwidth * (384 * KNOT_TOLERANCE * total_at_least / kernel.bend) ** 0.25
+    step = integral.bandwidth * (384 * tolerance * total_at_least / kernel.bend) ** 0.25
     step = max(min(step, length / 4), length / MAX_INTERVALS)
     if 0 < integral.grid < step:
         step -= step % integral.grid  # knots parallel to the cells: the filters then need few exponentials
@@ -148,7 +160,8 @@ def _lines(knots: Floats, levels: Floats, error: float) -> LinearTable:
     slopes = np.ones(2)
     if high > low:
         with np.errstate(over="ignore"):
-            slopes = np.maximum(np.diff(levels)[[0, -1]] / np.diff(knots)[[0, -1]], LEAST_SLOPE / (high - low))
+            slopes = np.diff(levels)[[0, -1]] / np.diff(knots)[[0, -1]]
+            slopes = np.clip(slopes, min(LEAST_SLOPE / (high - low), 1 / NO_RANGE), 1 / NO_RANGE)
     return LinearTable(
         low, high, float(slopes[0]), float(slopes[1]), error, scale, knots, levels, guide.astype(np.int32)
     )

@@ -1,0 +1,104 @@
+"""Frames: tables of numbers as NumPy, pandas or polars have them, and results of the same kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kdi._input import as_numbers, is_plain, listed, non_numeric_columns
+from kdi._typing import Floats
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The numbers of a table, the names of its columns and the library that it came from."""
+
+    values: Floats
+    names: Any  # a list, or pandas' index; None for arrays, whose columns are called by number
+    library: str
+
+    @property
+    def labels(self) -> list[Any]:
+        return list(range(self.values.shape[1]) if self.names is None else self.names)
+
+    def square(self, matrix: Floats) -> Any:
+        """A matrix of columns against columns."""
+        if self.library == "pandas":
+            import pandas as pd
+
+            # The labels as they are: an index of their own type, which may have levels and a name.
+            return pd.DataFrame(matrix, index=self.names, columns=self.names)
+        if self.library == "polars":
+            import polars as pl
+
+            return pl.DataFrame(matrix, schema=self.names)
+        return matrix
+
+    def records(self, columns: dict[str, Any]) -> Any:
+        """Named columns of equal length; a structured array where the table was an array."""
+        if self.library == "pandas":
+            import pandas as pd
+
+            return pd.DataFrame(columns)
+        if self.library == "polars":
+            import polars as pl
+
+            return pl.DataFrame(columns)
+        arrays = {name: np.asarray(column) for name, column in columns.items()}
+        result = np.empty(
+            len(next(iter(arrays.values()))), dtype=[(name, array.dtype) for name, array in arrays.items()]
+        )
+        for name, array in arrays.items():
+            result[name] = array
+        return result
+
+
+def read_frame(table: Any, *, numeric_only: bool = False) -> Frame:
+    """A table as float64, in its own memory where possible; missing values are NaN."""
+    library = type(table).__module__.split(".")[0]
+    if library == "polars" and hasattr(table, "collect"):
+        raise TypeError(f"table must be in memory, got a polars {type(table).__name__}; call collect() first.")
+    if library == "polars" and hasattr(table, "get_columns"):
+        return _from_polars(table, numeric_only)
+    if hasattr(table, "iloc") and hasattr(table, "columns"):
+        return _from_pandas(table, numeric_only)
+    if isinstance(table, np.ma.MaskedArray):
+        table = np.ma.filled(table.astype(float), np.nan)
+    array = np.asarray(table)
+    if array.ndim != 2:
+        raise ValueError(f"table must have two dimensions, rows and columns, got shape {array.shape}.")
+    wrong = non_numeric_columns(array)
+    if numeric_only:
+        array = np.delete(array, list(wrong), axis=1)
+    elif wrong:
+        raise ValueError(_refusal(wrong))
+    return Frame(np.require(as_numbers(array, "table"), requirements="A"), None, "numpy")
+
+
+def _from_pandas(table: Any, numeric_only: bool) -> Frame:
+    table = _numeric_part(table, table.dtypes, numeric_only, lambda chosen: table.loc[:, chosen])
+    return Frame(np.require(table.to_numpy(dtype=float, na_value=np.nan), requirements="A"), table.columns, "pandas")
+
+
+def _from_polars(table: Any, numeric_only: bool) -> Frame:
+    import polars as pl
+
+    table = _numeric_part(table, table.dtypes, numeric_only, lambda chosen: table[:, chosen])
+    return Frame(table.cast(pl.Float64).to_numpy(), table.columns, "polars")
+
+
+def _numeric_part(table: Any, dtypes: Any, numeric_only: bool, choose: Callable[[list[bool]], Any]) -> Any:
+    """The numeric columns of a frame; others are an error, or left out when asked to."""
+    if numeric_only:
+        return choose([is_plain(dtype) for dtype in dtypes])
+    wrong = non_numeric_columns(table)
+    if wrong:
+        raise ValueError(_refusal(wrong))
+    return table
+
+
+def _refusal(wrong: dict[int, str]) -> str:
+    return f"{listed(wrong)}; numeric_only=True leaves such columns out."

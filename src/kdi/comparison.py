@@ -1,0 +1,116 @@
+"""compare_correlations: Pearson, Spearman and KD-integral side by side, and where they disagree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from numbers import Integral
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kdi._frames import read_frame
+from kdi._threads import count_threads
+from kdi._typing import Floats, KernelName
+from kdi.kernels import get_kernel
+from kdi.matrix import Products, column_alphas, correlate_columns, warn_undefined, weighted_rows
+from kdi.pairs import whole
+
+Against = Literal["pearson", "spearman"]
+
+
+def compare_correlations(
+    table: Any,
+    *,
+    alpha: Any = 1.0,
+    kernel: KernelName = "polyexp",
+    weights: ArrayLike | None = None,
+    against: Against = "pearson",
+    n_resamples: int = 0,
+    rng: Any = None,
+    numeric_only: bool = False,
+    n_jobs: int | None = None,
+) -> Any:
+    """Pearson, Spearman and KD-integral correlations of every pair of columns, the largest disagreements first.
+
+    Parameters
+    ----------
+    table : array-like of shape (n, n_columns), pandas or polars DataFrame
+        NaN is left out pair by pair.
+    alpha, kernel, weights, numeric_only, n_jobs
+        As in `kdi.corr`.
+    against : {"pearson", "spearman"}, default="pearson"
+        Sort by the absolute difference between KD-integral and Pearson, or Spearman.
+    n_resamples : int, default=0
+        Bootstrap resamples of the rows for standard errors; 0 leaves them out. Every resample has KD-integrals of its
+        own. Weights must be whole numbers then.
+    rng : int, numpy.random.Generator or None
+        Source of the resamples.
+
+    Returns
+    -------
+    pandas or polars DataFrame, or a structured ndarray where the table was an array
+        One row a pair: `first`, `second`, `pearson`, `spearman`, `kdi`, `kdi_minus_pearson`, `kdi_minus_spearman` and,
+        with resamples, `pearson_error`, `spearman_error` and `kdi_error`. Pairs without a correlation come last.
+
+    Examples
+    --------
+    >>> import kdi
+    >>> import numpy as np
+    >>> x = np.arange(10.0)
+    >>> pairs = kdi.compare_correlations(np.c_[x, np.exp(x), -x])
+    >>> for pair in pairs:
+    ...     print(pair["first"], pair["second"], *(pair[name].round(2) for name in ("pearson", "spearman", "kdi")))
+    0 1 0.72 1.0 0.79
+    1 2 -0.72 -1.0 -0.79
+    0 2 -1.0 -1.0 -1.0
+    """
+    if against not in ("pearson", "spearman"):
+        raise ValueError(f"against must be 'pearson' or 'spearman', got {against!r}.")
+    if isinstance(n_resamples, bool) or not isinstance(n_resamples, Integral) or n_resamples < 0 or n_resamples == 1:
+        raise ValueError(f"n_resamples must be 0 or a whole number >= 2, got {n_resamples!r}.")
+    frame = read_frame(table, numeric_only=numeric_only)
+    n_columns = frame.values.shape[1]
+    if n_columns < 2:
+        raise ValueError(f"table must have at least two numeric columns, got {n_columns}.")
+    values, mass = weighted_rows(frame, weights)
+    chosen, n_threads = get_kernel(kernel), count_threads(n_jobs, values.size)
+    coefficients = {
+        "pearson": [np.inf] * n_columns,
+        "spearman": [0.0] * n_columns,
+        "kdi": column_alphas(alpha, frame),
+    }
+    first, second = np.triu_indices(n_columns, 1)
+
+    def measure(rows: Floats, row_weights: Floats | None) -> dict[str, Products]:
+        return {
+            name: correlate_columns(rows, row_weights, alphas, chosen, n_threads)
+            for name, alphas in coefficients.items()
+        }
+
+    products = measure(values, mass)
+    warn_undefined(frame, values, coefficients["kdi"], products["kdi"], stacklevel=3)
+    found = {name: one.statistic[first, second] for name, one in products.items()}
+    for other in ("pearson", "spearman"):
+        found[f"kdi_minus_{other}"] = found["kdi"] - found[other]
+    if n_resamples:
+        resamples = [measure(*sample) for sample in _resamples(values, mass, int(n_resamples), rng)]
+        for name in coefficients:
+            spread = np.std([one[name].statistic for one in resamples], axis=0, ddof=1)
+            found[f"{name}_error"] = spread[first, second]
+    order = np.argsort(-abs(found[f"kdi_minus_{against}"]), kind="stable")
+    labels = frame.labels
+    columns = {"first": [labels[j] for j in first[order]], "second": [labels[j] for j in second[order]]}
+    return frame.records(columns | {name: column[order] for name, column in found.items()})
+
+
+def _resamples(values: Floats, weights: Floats | None, n_resamples: int, rng: Any) -> Iterator[tuple[Floats, Floats]]:
+    """Rows drawn with replacement: the rows that were drawn, and as weights how often each was."""
+    generator = np.random.default_rng(rng)
+    rows = np.arange(len(values))
+    if weights is not None:
+        rows = np.repeat(rows, whole(weights))
+    for _ in range(n_resamples):
+        times = np.bincount(rows[generator.integers(len(rows), size=len(rows))], minlength=len(values))
+        drawn = times > 0
+        yield values[drawn], times[drawn].astype(float)

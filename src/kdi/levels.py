@@ -1,0 +1,72 @@
+"""Levels: T of a table's own values, which is what correlations are made of.
+
+Short columns are sorted and the integral is taken at the values themselves; long ones go by sketch and table, as in
+KDITransformer. A bootstrap has thousands of short columns, a correlation matrix some long ones.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kdi._backend import core
+from kdi._typing import Floats
+from kdi.cells import FLAT
+from kdi.gather import Scan, cell_exponents, cell_widths, scan_columns, sketch_columns
+from kdi.integral import ROUNDING
+from kdi.kernels import Kernel
+from kdi.lookup import forward, tabulate
+
+SHORT = 2**10  # rows up to which sorting a column is faster than its sketch and table
+# What the knots may contribute to the error: a correlation divides it by the deviation of T, which outliers make small.
+TOLERANCE = 5e-9
+
+
+def column_levels(
+    table: Floats, weights: Floats | None, alphas: Floats, kernel: Kernel, n_threads: int = 1
+) -> tuple[Floats, Floats]:
+    """T of every value within its own column, and a bound on the error of each column's.
+
+    Weights must be positive. NaN is left out and stays NaN. A column with infinite values is NaN, unless its alpha is
+    0: ranks are all that such values have. The result lies column by column in memory.
+    """
+    n_rows, n_columns = table.shape
+    if n_rows <= SHORT or not alphas.any():
+        return _by_sorting(table, weights, alphas, kernel, n_threads)
+    scan = scan_columns(table, weights, n_threads)
+    widths = np.where(alphas > 0, cell_widths(kernel, alphas, scan), 0.0)
+    # Where the values would be kept anyway, the integral at the values themselves is both faster and more exact.
+    kept = np.array([exponent is None for exponent in cell_exponents(scan, widths)])
+    if kept.all():
+        return _by_sorting(table, weights, alphas, kernel, n_threads)
+    if not kept.any():
+        return _by_table(table, weights, alphas, kernel, scan, widths, n_threads)
+    levels, errors = np.empty((n_columns, n_rows)).T, np.empty(n_columns)
+    levels[:, kept], errors[kept] = _by_sorting(table[:, kept], weights, alphas[kept], kernel, n_threads)
+    others = Scan(*(field[~kept] for field in scan))
+    levels[:, ~kept], errors[~kept] = _by_table(
+        table[:, ~kept], weights, alphas[~kept], kernel, others, widths[~kept], n_threads
+    )
+    return levels, errors
+
+
+def _by_sorting(
+    table: Floats, weights: Floats | None, alphas: Floats, kernel: Kernel, n_threads: int
+) -> tuple[Floats, Floats]:
+    levels = np.empty(table.shape[::-1]).T
+    errors = core.levels(
+        table, weights, levels, alphas, kernel.order, kernel.scale, FLAT, ROUNDING, min(n_threads, table.shape[1])
+    )
+    return levels, errors
+
+
+def _by_table(
+    table: Floats, weights: Floats | None, alphas: Floats, kernel: Kernel, scan: Scan, widths: Floats, n_threads: int
+) -> tuple[Floats, Floats]:
+    sketches = sketch_columns(table, weights, scan, widths, n_threads)
+    tables = [
+        tabulate(sketch, kernel, alpha * sketch.std, tolerance=TOLERANCE)
+        for sketch, alpha in zip(sketches, alphas.tolist(), strict=True)
+    ]
+    levels = np.empty(table.shape[::-1]).T
+    forward(tables, table, levels, "clip", n_threads)
+    return levels, np.array([one.error for one in tables])

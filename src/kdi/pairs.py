@@ -1,0 +1,217 @@
+"""Pairs: two samples along one axis, as scipy.stats reads them, and Pearson's formula on their KD-integrals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kdi._input import as_numbers, as_weights
+from kdi._threads import count_threads
+from kdi._typing import Floats
+from kdi.bandwidth import bandwidth_factor
+from kdi.kernels import Kernel
+from kdi.levels import column_levels
+
+Booleans = NDArray[np.bool_]
+PART = 2**22  # values whose integrals are taken at once
+ROUNDING = 1e-15  # of a correlation: near 1, p-values of few pairs would show it as its square root
+
+
+class Units(NamedTuple):
+    """Integrals centred and divided by their norm, so that a correlation is a sum of products."""
+
+    vectors: Floats
+    norms: Floats  # before the division: 0 for a constant, NaN for infinite values
+    errors: Floats  # a bound on the error of each vector, as a length
+
+
+def unit_vectors(levels: Floats, errors: Floats, weights: Floats | None) -> Units:
+    """Levels along the last axis as unit vectors, in place; NaN counts nothing."""
+    if weights is None and not np.isnan(levels.sum()):
+        levels -= levels.mean(axis=-1, keepdims=True)
+        total: Any = levels.shape[-1]
+    else:
+        mass = np.where(np.isnan(levels), 0.0, 1.0 if weights is None else weights)
+        total = mass.sum(axis=-1)
+        levels[mass == 0] = 0.0
+        with np.errstate(invalid="ignore", divide="ignore"):
+            levels -= ((levels * mass).sum(axis=-1) / total)[..., None]
+        levels *= np.sqrt(mass)
+    norms = np.sqrt(np.einsum("...n,...n->...", levels, levels))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        levels /= norms[..., None]
+        # Two vectors a and b, divided by their norms, are no further apart than 2 |a - b| / (|a| + |b|).
+        apart = errors * np.sqrt(total) / norms
+        lengths = np.where(apart < 1, apart / (1 - 0.5 * apart), 2.0)
+    return Units(levels, norms, np.where(np.isnan(apart), np.nan, lengths))
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Two samples, with rows along the last axis; a row that is left out of a pair is NaN in both."""
+
+    x: Floats
+    y: Floats
+    weights: Floats | None
+    undefined: Booleans  # slices whose NaN is to be propagated
+    alphas: tuple[Any, Any]
+    kernel: Kernel
+
+    @property
+    def n(self) -> Floats:
+        """Size of each slice's sample: rows, or the sum of their weights."""
+        return self._sum(self.weights)
+
+    @property
+    def n_rows(self) -> Floats:
+        """Rows of each slice."""
+        return self._sum(None)
+
+    @property
+    def has_missing(self) -> bool:
+        """Whether rows are left out, so that slices may differ in length."""
+        return bool(np.isnan(self.x).any())
+
+    def correlate(self, x: Floats, y: Floats, axis: int = -1) -> Floats:
+        """The statistic of any two such samples, each with integrals of its own: what resampling calls, many times."""
+        return correlate(self.units(x, 0), self.units(y, 1))
+
+    def units(self, values: Floats, which: int) -> Units:
+        """Unit vectors of the integrals of the first (0) or second (1) sample."""
+        rows = values.reshape(-1, values.shape[-1])
+        vectors, norms, errors = np.empty_like(rows), np.empty(len(rows)), np.empty(len(rows))
+        height = max(1, PART // rows.shape[1])
+        for start in range(0, len(rows), height):
+            part = slice(start, start + height)
+            alphas = self._factors(rows[part], self.alphas[which])
+            n_threads = count_threads(None, rows[part].size)
+            levels, bounds = column_levels(rows[part].T, self.weights, alphas, self.kernel, n_threads)
+            vectors[part], norms[part], errors[part] = unit_vectors(levels.T, bounds, self.weights)
+        outer = values.shape[:-1]
+        return Units(vectors.reshape(values.shape), norms.reshape(outer), errors.reshape(outer))
+
+    def repeated(self) -> Pairs:
+        """The same pairs without weights: every row as often as its weight says."""
+        if self.weights is None:
+            return self
+        counts = whole(self.weights)
+        x, y = np.repeat(self.x, counts, axis=-1), np.repeat(self.y, counts, axis=-1)
+        return replace(self, x=x, y=y, weights=None)
+
+    def slices(self) -> list[Pairs]:
+        """Each slice by itself, without the rows that are left out."""
+        length = self.x.shape[-1]
+        result = []
+        for x, y, undefined in zip(
+            self.x.reshape(-1, length), self.y.reshape(-1, length), self.undefined.ravel(), strict=True
+        ):
+            known = ~np.isnan(x)
+            result.append(replace(self, x=x[known], y=y[known], undefined=np.asarray(undefined)))
+        return result
+
+    def _factors(self, rows: Floats, alpha: Any) -> Floats:
+        """The bandwidth factor of each row; the rules depend on the size of the sample."""
+        if not isinstance(alpha, str):
+            return np.full(len(rows), float(alpha))
+        sizes = ~np.isnan(rows) @ (np.ones(rows.shape[1]) if self.weights is None else self.weights)
+        return np.array([bandwidth_factor(alpha, size) for size in sizes.tolist()])
+
+    def _sum(self, weights: Floats | None) -> Floats:
+        known = ~np.isnan(self.x)
+        return np.asarray(known.sum(axis=-1) if weights is None else known @ weights, dtype=float)
+
+
+def correlate(x: Units, y: Units) -> Floats:
+    """The correlations of unit vectors."""
+    return snapped(np.einsum("...n,...n->...", x.vectors, y.vectors))
+
+
+def snapped(products: Any) -> Floats:
+    """Correlations that rounding has moved off 1 or -1, or beyond, moved there."""
+    return np.asarray(np.where(abs(products) > 1 - ROUNDING, np.sign(products), products))
+
+
+def read_pairs(
+    x: ArrayLike,
+    y: ArrayLike,
+    axis: int | None,
+    nan_policy: str,
+    weights: ArrayLike | None,
+    alphas: tuple[Any, Any],
+    kernel: Kernel,
+) -> Pairs:
+    """Two samples as users give them; checks and wording are those of scipy.stats.pearsonr and spearmanrho."""
+    if nan_policy not in ("propagate", "omit", "raise"):
+        raise ValueError(f"nan_policy must be one of {{'omit', 'propagate', 'raise'}}, got {nan_policy!r}.")
+    first, second = _read(x, "x"), _read(y, "y")
+    if axis is None:
+        first, second = first.ravel(), second.ravel()
+        axis, weights = -1, None if weights is None else np.ravel(weights)
+    if isinstance(axis, bool) or int(axis) != axis:
+        raise ValueError(f"`axis` must be an integer, got {axis!r}.")
+    try:
+        np.broadcast_shapes(first.shape, second.shape)
+    except ValueError as error:
+        message = f"`x` and `y` must be broadcastable, got shapes {first.shape} and {second.shape}."
+        raise ValueError(message) from error
+    n_dimensions = max(first.ndim, second.ndim)
+    first, second = (_with_axis_last(one, n_dimensions, int(axis)) for one in (first, second))
+    n = first.shape[-1]
+    if n != second.shape[-1]:
+        raise ValueError(f"`x` and `y` must have the same length along `axis`, got {n} and {second.shape[-1]}.")
+    mass = as_weights(weights, n, "weights")
+    if mass is not None:
+        if n and not mass.any():
+            raise ValueError("weights are zero in every row, which leaves no row to correlate.")
+        counted = mass > 0
+        first, second, mass = first[..., counted], second[..., counted], mass[counted]
+    if first.shape[-1] < 2:
+        which = "" if mass is None else " rows of weight > 0"
+        raise ValueError(f"`x` and `y` must have length at least 2, got {first.shape[-1]}{which}.")
+    undefined = np.asarray(_holds_nan(first) | _holds_nan(second))
+    if nan_policy == "raise" and undefined.any():
+        raise ValueError("The input contains nan values")
+    if nan_policy == "omit":
+        undefined = np.zeros_like(undefined)
+    values, others = np.ma.filled(first, np.nan), np.ma.filled(second, np.nan)
+    missing = np.isnan(values) | np.isnan(others)
+    if missing.any():
+        values, others = np.where(missing, np.nan, values), np.where(missing, np.nan, others)
+    return Pairs(np.ascontiguousarray(values), np.ascontiguousarray(others), mass, undefined, alphas, kernel)
+
+
+def _read(values: ArrayLike, name: str) -> Any:
+    """Numbers as an array, masked where the input is."""
+    if np.iscomplexobj(values):
+        raise ValueError(f"This function does not support complex data, got {name} of {np.asarray(values).dtype}.")
+    masked = isinstance(values, np.ma.MaskedArray)
+    numbers = np.atleast_1d(as_numbers(np.ma.getdata(values) if masked else values, name))
+    return (
+        np.ma.array(numbers, mask=np.ma.getmaskarray(np.ma.asarray(values)).reshape(numbers.shape))
+        if masked
+        else numbers
+    )
+
+
+def _with_axis_last(values: Any, n_dimensions: int, axis: int) -> Any:
+    return np.moveaxis(values.reshape((1,) * (n_dimensions - values.ndim) + values.shape), axis, -1)
+
+
+def _holds_nan(values: Any) -> Any:
+    """Whether slices hold NaN that is not masked."""
+    return np.ma.filled(np.isnan(values).any(axis=-1), False)
+
+
+def whole(weights: Floats) -> NDArray[np.int64]:
+    """Weights as numbers of repetitions."""
+    counts = np.rint(weights).astype(np.int64)
+    wrong = weights[counts != weights]
+    if len(wrong):
+        raise ValueError(
+            "weights must be whole numbers where rows are resampled, for they are repetitions of rows there; "
+            f"got {wrong[0]}."
+        )
+    return counts
