@@ -1,4 +1,7 @@
-"""California housing before and after the kernel density integral transformation: a summary, a picture and a table."""
+"""California housing before and after the kernel density integral transformation, and its correlations.
+
+Prints a summary, saves two pictures and the transformed table.
+"""
 
 import argparse
 import gzip
@@ -47,6 +50,22 @@ def summary(names: list[str], raw: np.ndarray, transformer: kdi.KDITransformer) 
     fit = milliseconds(lambda: kdi.KDITransformer().fit(raw))
     transform = milliseconds(lambda: transformer.transform(raw))
     lines += ["", f"all {raw.shape[0]:,} rows × {raw.shape[1]}: fit {fit:.2f} ms, transform {transform:.2f} ms"]
+    return "\n".join(lines)
+
+
+def named_comparison(names: list[str], raw: np.ndarray, **options: object) -> dict[str, np.ndarray]:
+    """kdi.compare_correlations of an array, with names of columns instead of their numbers; frames have them anyway."""
+    pairs = kdi.compare_correlations(raw, **options)
+    found = {column: pairs[column] for column in pairs.dtype.names}
+    return found | {column: np.array(names)[pairs[column]] for column in ("first", "second")}
+
+
+def disagreements(found: dict[str, np.ndarray], n_pairs: int = 3) -> str:
+    """The pairs of features whose KD-integral correlation is furthest from Pearson's."""
+    lines = ["correlations that differ most    Pearson  Spearman  KD-integral"]
+    for j in range(n_pairs):
+        pair = f"{found['first'][j]}, {found['second'][j]}"
+        lines.append(f"{pair:<31}{found['pearson'][j]:>9.2f}{found['spearman'][j]:>10.2f}{found['kdi'][j]:>13.2f}")
     return "\n".join(lines)
 
 
@@ -109,11 +128,15 @@ def main() -> None:
     features, raw, target = names[:-1], table[:, :-1], table[:, -1:]
     transformer = kdi.KDITransformer().fit(raw)
     print(summary(features, raw, transformer))
-    picture, result = out / "california_housing.png", out / "california_housing_kdi.csv.gz"
+    found = named_comparison(features, raw)
+    print(f"\n{disagreements(found)}")
+    picture, correlations = out / "california_housing.png", out / "california_correlations.png"
     draw(features, raw).savefig(picture, dpi=120)
+    kdi.CorrelationDisplay(found).plot().figure_.savefig(correlations, dpi=120)
+    result = out / "california_housing_kdi.csv.gz"
     scaled = np.hstack([transformer.transform(raw), target])
     np.savetxt(result, scaled, fmt="%.10g", delimiter=",", header=",".join(names), comments="")
-    print(f"\npicture: {picture}\ntable:   {result}\n\n{SENTENCE}")
+    print(f"\npictures: {picture}\n          {correlations}\ntable:    {result}\n\n{SENTENCE}")
 
 
 if __name__ == "__main__":

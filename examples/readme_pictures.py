@@ -1,8 +1,9 @@
-"""The picture of the README: alpha between the quantile transform and min-max scaling."""
+"""The pictures of the README and the docs: alpha between its limits, and where correlations disagree."""
 
 from pathlib import Path
 
 import numpy as np
+from demo import DATA, named_comparison, read_table
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -67,9 +68,22 @@ def draw(values: np.ndarray) -> Figure:
     return figure
 
 
+def draw_correlations() -> Figure:
+    """The paper's figure: California housing's correlations, with the largest disagreements labelled."""
+    names, table = read_table(DATA)
+    found = named_comparison(names[:-1], table[:, :-1], n_resamples=100, rng=0)
+    figure = Figure(figsize=(10.6, 5.4), layout="constrained")
+    for axes, other in zip(figure.subplots(1, 2), ("pearson", "spearman"), strict=True):
+        kdi.CorrelationDisplay(found, against=other).plot(axes)
+        axes.set_title(f"Largest disagreements with {other.title()} labelled", **TITLE)
+        axes.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
 def main() -> None:
     IMAGES.mkdir(parents=True, exist_ok=True)
     draw(sample()).savefig(IMAGES / "alpha.png", dpi=140)
+    draw_correlations().savefig(IMAGES / "correlation.png", dpi=120)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -123,6 +124,23 @@ def as_weights(weights: ArrayLike | None, n: int, name: str = "sample_weight") -
     if not np.isfinite(total):
         raise ValueError(f"{name} must have a finite sum, got weights up to {mass.max()}.")
     return mass
+
+
+def is_whole(value: Any) -> bool:
+    """Whether a number is an integer, of Python or NumPy, and not a truth value."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def check_count(name: str, value: Any, least: int) -> None:
+    """Raise unless a parameter is None or a whole number that is large enough."""
+    if value is not None and not (is_whole(value) and value >= least):
+        raise ValueError(f"{name} must be None or a whole number >= {least}, got {value!r}.")
+
+
+def check_jobs(n_jobs: Any) -> None:
+    """Raise unless n_jobs is None or a whole number other than 0."""
+    if n_jobs is not None and not (is_whole(n_jobs) and n_jobs != 0):
+        raise ValueError(f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}.")
 
 
 def kept(column: Table, weights: Floats | None) -> tuple[Floats, Floats | None, int]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from kdi._frames import read_frame
+from kdi._input import check_jobs, is_whole
 from kdi._threads import count_threads
 from kdi._typing import Floats, KernelName
 from kdi.kernels import get_kernel
@@ -17,6 +17,7 @@ from kdi.matrix import Products, column_alphas, correlate_columns, warn_undefine
 from kdi.pairs import whole
 
 Against = Literal["pearson", "spearman"]
+AGAINST: tuple[Against, ...] = ("pearson", "spearman")
 
 
 def compare_correlations(
@@ -65,9 +66,10 @@ def compare_correlations(
     1 2 -0.72 -1.0 -0.79
     0 2 -1.0 -1.0 -1.0
     """
-    if against not in ("pearson", "spearman"):
+    if against not in AGAINST:
         raise ValueError(f"against must be 'pearson' or 'spearman', got {against!r}.")
-    if isinstance(n_resamples, bool) or not isinstance(n_resamples, Integral) or n_resamples < 0 or n_resamples == 1:
+    check_jobs(n_jobs)
+    if not is_whole(n_resamples) or n_resamples < 0 or n_resamples == 1:
         raise ValueError(f"n_resamples must be 0 or a whole number >= 2, got {n_resamples!r}.")
     frame = read_frame(table, numeric_only=numeric_only)
     n_columns = frame.values.shape[1]
@@ -91,7 +93,7 @@ def compare_correlations(
     products = measure(values, mass)
     warn_undefined(frame, values, coefficients["kdi"], products["kdi"], stacklevel=3)
     found = {name: one.statistic[first, second] for name, one in products.items()}
-    for other in ("pearson", "spearman"):
+    for other in AGAINST:
         found[f"kdi_minus_{other}"] = found["kdi"] - found[other]
     if n_resamples:
         resamples = [measure(*sample) for sample in _resamples(values, mass, int(n_resamples), rng)]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
-from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import ConstantInputWarning
 
 from kdi._frames import Frame, read_frame
-from kdi._input import as_weights
+from kdi._input import as_weights, check_jobs, is_whole
 from kdi._threads import count_threads
 from kdi._typing import Floats, KernelName
 from kdi.bandwidth import bandwidth_factor, resolve_alpha, spread_alpha
@@ -92,7 +91,8 @@ def corr(
            [ 0.79,  1.  , -0.79],
            [-1.  , -0.79,  1.  ]])
     """
-    if isinstance(min_periods, bool) or not isinstance(min_periods, Integral) or min_periods < 0:
+    check_jobs(n_jobs)
+    if not is_whole(min_periods) or min_periods < 0:
         raise ValueError(f"min_periods must be a whole number >= 0, got {min_periods!r}.")
     frame = read_frame(table, numeric_only=numeric_only)
     values, mass = weighted_rows(frame, weights)

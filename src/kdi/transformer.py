@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +11,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from kdi._input import as_table, as_weights, column_names, refuse_infinite
+from kdi._input import as_table, as_weights, check_count, check_jobs, column_names, refuse_infinite
 from kdi._threads import count_threads
 from kdi._typing import Floats, KernelName, OutOfRange, Table
 from kdi.bandwidth import resolve_alpha
@@ -284,12 +283,8 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
             raise ValueError(f"out_of_range must be one of {list(OUT_OF_RANGE)}, got {self.out_of_range!r}.")
         if not isinstance(self.copy, bool | np.bool_):
             raise ValueError(f"copy must be True or False, got {self.copy!r}.")
-        for name, least in (("n_quantiles", 2), ("n_jobs", None)):
-            value = getattr(self, name)
-            whole = isinstance(value, Integral) and not isinstance(value, bool)
-            if value is not None and not (whole and (value >= least if least else value != 0)):
-                allowed = f"a whole number >= {least}" if least else "a whole number other than 0"
-                raise ValueError(f"{name} must be None or {allowed}, got {value!r}.")
+        check_count("n_quantiles", self.n_quantiles, least=2)
+        check_jobs(self.n_jobs)
         return get_kernel(self.kernel, self.order)
 
     def _check_ranges(self, sketches: list[Sketch]) -> None:
