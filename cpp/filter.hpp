@@ -51,7 +51,7 @@ public:
         }
         if (gap != gap_) {  // cells are mostly neighbours, so the gap is mostly the last one
             gap_ = gap;
-            power_[0] = std::exp(-gap);
+            power_[0] = decay(gap);
             for (int l = 1; l <= last(); ++l) power_[l] = power_[l - 1] * gap / l;
         }
         for (int l = 0; l <= last(); ++l) {
@@ -69,8 +69,13 @@ public:
     void read(double gap, double& value, double& slope) {
         value = slope = 0;
         if (gap > negligible_gap) return;
+        if (gap == 0) {
+            value = state_[0];
+            slope = state_[0] - state_[1];
+            return;
+        }
         // The shifted q_0 and q_1; the derivative of exp(-u) sum q_l u^l / l! at u = 0 is q_1 - q_0.
-        double power = std::exp(-gap), second = 0;
+        double power = decay(gap), second = 0;
         for (int l = 0; l < last(); ++l) {
             value += state_[l] * power;
             second += state_[l + 1] * power;
@@ -84,10 +89,19 @@ private:
     using Numbers = std::conditional_t<CompiledOrder == 0, std::vector<double>, std::array<double, CompiledOrder + 1>>;
     constexpr int last() const { return CompiledOrder == 0 ? order_ : CompiledOrder; }
 
+    // Where knots are the cells themselves, a move follows a read of the same gap.
+    double decay(double gap) {
+        if (gap != decay_gap_) {
+            decay_gap_ = gap;
+            decay_ = std::exp(-gap);
+        }
+        return decay_;
+    }
+
     int order_;
     Numbers state_{}, power_{};
     std::array<Numbers, n_taylor> inject_{};
-    double gap_ = -1;
+    double gap_ = -1, decay_gap_ = -1, decay_ = 0;
 };
 
 // The Gaussian as a sum of complex exponentials (gaussian_exponentials.hpp): one complex number of state for each.
@@ -172,7 +186,7 @@ private:
         if (gap == 0) return state_;
         if (gap > no_tail) return {};
         const double n_cells = cell_ > 0 ? gap / cell_ + 1e-9 : -1;
-        if (!(n_cells >= 0 && n_cells < static_cast<double>(n_kept * n_kept))) return state_ * exponentials(gap);
+        if (!(n_cells >= 0 && n_cells < static_cast<double>(n_kept * n_kept))) return state_ * part_.at(gap);
         const auto whole = static_cast<std::size_t>(n_cells);
         const double part = gap - static_cast<double>(whole) * cell_;
         const std::size_t ones = whole % n_kept, more = whole / n_kept;

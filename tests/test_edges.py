@@ -24,7 +24,7 @@ def test_the_compiled_core_is_there():
     """A build that failed installs all the same, but the tests are of the compiled core."""
     from kdi import _core
 
-    assert set(dir(_core)) >= {"scan", "fill", "integrate", "cubics", "forward", "inverse"}
+    assert set(dir(_core)) >= {"scan", "fill", "integrate", "cubics", "forward", "inverse", "levels"}
 
 
 def test_a_chunk_far_beyond_the_cells_of_the_first(rng):
@@ -180,3 +180,10 @@ def test_orders_have_an_end():
     assert KDITransformer(order=300).fit([[1.0], [2.0], [4.0]]).error_bound_[0] <= 1e-6
     with pytest.raises(ValueError, match="order"):
         KDITransformer(order=301).fit([[1.0], [2.0]])
+
+
+@pytest.mark.parametrize("values", [[0.0, 5e-324], [0.0, 5e-324, 1.0]])
+def test_lines_go_on_from_values_that_are_hardly_apart(values):
+    model = KDITransformer(alpha=0, out_of_range="linear").fit(np.array(values)[:, None])
+    result = model.transform([[-1.0], [0.0], [max(values)], [2.0]]).ravel()
+    assert np.isfinite(result).all() and (np.diff(result) > 0).all()

@@ -11,6 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from samples import ALPHAS, KERNELS, SAMPLES, sample
 
 from kdi import Sketch, _core, _pure
+from kdi.cells import FLAT
+from kdi.integral import rounding_error
 from kdi.kernels import get_kernel
 from kdi.lookup import tabulate
 
@@ -89,6 +91,27 @@ def test_integrate(name, exact, kernel, order, alpha):
     arguments = (positions, moments, sketch.cell_width, chosen.order, bandwidth * chosen.scale, knots)
     for one, other, unit in zip(_core.integrate(*arguments), _pure.integrate(*arguments), (1, bandwidth), strict=True):
         assert_allclose(one * unit, other * unit, rtol=0, atol=1e-11)
+
+
+@WEIGHTED
+@pytest.mark.parametrize("layout", ["C", "F"])
+@pytest.mark.parametrize("alpha", [0.0, 1e-300, 0.05, 1.0, 10.0, 1e5, np.inf])
+@pytest.mark.parametrize("kernel", ["gaussian", "polyexp"])
+def test_levels(kernel, alpha, layout, weighted):
+    extra = np.zeros((3000, 4))
+    extra[:, 0], extra[:, 1], extra[7, 2] = 3.0, np.nan, np.inf  # a constant, nothing, an infinite value
+    extra[:, 3] = 1.7e308 * np.linspace(-1, 1, 3000)  # a range beyond float64
+    table = np.asarray(np.c_[some_table(np.float64), extra][::7], order=layout)
+    weights = np.random.default_rng(0).uniform(0.5, 3, size=len(table)) if weighted else None
+    chosen, alphas = get_kernel(kernel), np.full(table.shape[1], alpha)
+    kernel_arguments = (chosen.order, chosen.scale, FLAT, rounding_error(chosen, len(table)))
+    pure, compiled = np.empty_like(table), np.empty_like(table)
+    errors = _pure.levels(table, weights, pure, alphas, *kernel_arguments, 1)
+    for n_threads in (1, 3):
+        bounds = _core.levels(table, weights, compiled, alphas, *kernel_arguments, n_threads)
+        assert_array_equal(np.isnan(compiled), np.isnan(pure))
+        assert (np.nan_to_num(abs(compiled - pure)).max(axis=0) <= bounds + 1e-14).all()
+        assert_allclose(bounds, errors, rtol=1e-6, atol=1e-15)
 
 
 def test_cubics(rng):
@@ -225,6 +248,8 @@ CORE_TESTS = [
     "test_properties.py",
     "test_distribution.py",
     "test_accuracy.py",
+    "test_correlation.py",
+    "test_corr.py",
 ]
 # the largest samples and matrices once are enough: NumPy sums them directly
 NOT_AGAIN = " and ".join(

@@ -91,7 +91,7 @@ def compare_correlations(
         }
 
     products = measure(values, mass)
-    warn_undefined(frame, values, coefficients["kdi"], products["kdi"], stacklevel=3)
+    warn_undefined(frame, products["kdi"], stacklevel=3)
     found = {name: one.statistic[first, second] for name, one in products.items()}
     for other in AGAINST:
         found[f"kdi_minus_{other}"] = found["kdi"] - found[other]

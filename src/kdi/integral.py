@@ -22,8 +22,16 @@ from kdi.sketch import Sketch
 SMALL = (
     2**12
 )  # cells times knots up to which the direct sum is as fast; it is also exact where h is much larger than the range
-ROUNDING = 2e-13  # of a sum over the kernel cdf, the compiled Gaussian's sum of exponentials included
-DENSITY_ROUNDING = 4e-12  # likewise of its density
+DENSITY_ROUNDING = 20  # how much larger rounding errors are in the density, in units of 1/h
+
+
+def rounding_error(kernel: Kernel, n_cells: int) -> float:
+    """Bound on what rounding does to a kernel cdf summed over n cells.
+
+    The filters carry a state from cell to cell, and every step adds some roundings of it. Those of the Gaussian are
+    larger, being a sum of exponentials that partly cancel; the sum itself is 7e-14 from the Gaussian.
+    """
+    return 2e-13 + (5e-16 if kernel.order else 4e-15) * n_cells
 
 
 class Integral:
@@ -50,9 +58,10 @@ class Integral:
         self.positions = sketch.offsets
         self.moments = sketch.moments / sketch.weight
         relative = self.width / bandwidth
-        self.value_error = cell_error(kernel, relative) + ROUNDING
+        rounding = rounding_error(kernel, len(sketch))
+        self.value_error = cell_error(kernel, relative) + rounding
         # The density's expansion may stop at a jump of its third derivative (polyexp of order 1 and 2 at the centre).
-        self.density_error = (relative**3 * kernel.bend / 24 + DENSITY_ROUNDING) / bandwidth
+        self.density_error = (relative**3 * kernel.bend / 24 + DENSITY_ROUNDING * rounding) / bandwidth
 
     def mirrored(self) -> Integral:
         """The integral of the values in reverse: its cdf is the upper tail of this one, without the loss of 1 - cdf."""

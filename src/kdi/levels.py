@@ -12,7 +12,7 @@ from kdi._backend import core
 from kdi._typing import Floats
 from kdi.cells import FLAT
 from kdi.gather import Scan, cell_exponents, cell_widths, scan_columns, sketch_columns
-from kdi.integral import ROUNDING
+from kdi.integral import rounding_error
 from kdi.kernels import Kernel
 from kdi.lookup import forward, tabulate
 
@@ -53,9 +53,9 @@ def _by_sorting(
     table: Floats, weights: Floats | None, alphas: Floats, kernel: Kernel, n_threads: int
 ) -> tuple[Floats, Floats]:
     levels = np.empty(table.shape[::-1]).T
-    errors = core.levels(
-        table, weights, levels, alphas, kernel.order, kernel.scale, FLAT, ROUNDING, min(n_threads, table.shape[1])
-    )
+    rounding = rounding_error(kernel, len(table))
+    n_threads = min(n_threads, table.shape[1])
+    errors = core.levels(table, weights, levels, alphas, kernel.order, kernel.scale, FLAT, rounding, n_threads)
     return levels, errors
 
 

@@ -24,7 +24,7 @@ from kdi.correlate import CONSTANT, INFINITE
 from kdi.inference import correlation_pvalue
 from kdi.kernels import Kernel, get_kernel
 from kdi.levels import column_levels
-from kdi.pairs import snapped, unit_vectors
+from kdi.pairs import centre, snapped
 
 
 class CorrelationMatrix(NamedTuple):
@@ -41,6 +41,7 @@ class Products:
     statistic: Floats
     n: Floats  # size of each pair's sample
     constant: NDArray[np.bool_]  # columns that do not vary over the rows of some pair
+    infinite: NDArray[np.bool_]  # columns that hold infinite values, which have no integral
 
 
 def corr(
@@ -99,7 +100,7 @@ def corr(
     alphas = column_alphas(alpha, frame)
     n_threads = count_threads(n_jobs, values.size)
     products = correlate_columns(values, mass, alphas, get_kernel(kernel), n_threads, int(min_periods))
-    warn_undefined(frame, values, alphas, products, stacklevel=3)
+    warn_undefined(frame, products, stacklevel=3)
     statistic = frame.square(products.statistic)
     if not pvalues:
         return statistic
@@ -136,38 +137,42 @@ def correlate_columns(
     n_columns = values.shape[1]
     statistic, n = np.full((n_columns, n_columns), np.nan), np.zeros((n_columns, n_columns))
     constant = np.zeros(n_columns, dtype=bool)
+    infinite = np.zeros(n_columns, dtype=bool)
     missing = np.isnan(values)
-    for one, other in combinations_with_replacement(_alike(missing), 2):
+    groups = _alike(missing)
+    columnwise = values.T if len(groups) == 1 else np.ascontiguousarray(values.T)  # rows are picked from it many times
+    for one, other in combinations_with_replacement(groups, 2):
         columns = one if one is other else one + other
-        rows = ~(missing[:, one[0]] | missing[:, other[0]])
-        n_rows = int(rows.sum())
-        whole = n_rows == len(values)
-        mass = weights if weights is None or whole else weights[rows]
+        rows = np.flatnonzero(~(missing[:, one[0]] | missing[:, other[0]]))
+        n_rows = len(rows)
+        mass = weights if weights is None else weights[rows]
         size = n_rows if mass is None else float(mass.sum())
         n[np.ix_(one, other)] = n[np.ix_(other, one)] = size
         if n_rows < max(min_periods, 2):
             continue
-        part = values if whole and len(columns) == n_columns else values[rows][:, columns]
+        part = columnwise if n_rows == len(values) and len(groups) == 1 else columnwise[columns].take(rows, axis=1)
         factors = np.array([bandwidth_factor(alphas[j], size) for j in columns])
-        levels, errors = column_levels(part, mass, factors, kernel, n_threads)
-        vectors, norms, _ = unit_vectors(levels.T, errors, mass)
+        vectors = column_levels(part.T, mass, factors, kernel, n_threads)[0].T
+        centre(vectors, mass)
+        left, right = slice(0, len(one)), slice(len(columns) - len(other), len(columns))
+        norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
         constant[columns] |= norms == 0
-        left, right = vectors[: len(one)], vectors[-len(other) :]
-        block = snapped(left @ right.T)
+        infinite[columns] |= np.isnan(norms)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            block = snapped(vectors[left] @ vectors[right].T / np.outer(norms[left], norms[right]))
         block = np.round(block) if n_rows == 2 else block
         statistic[np.ix_(one, other)], statistic[np.ix_(other, one)] = block, block.T
     diagonal = np.arange(n_columns)
     statistic[diagonal, diagonal] = np.where(np.isnan(statistic[diagonal, diagonal]), np.nan, 1.0)
-    return Products(statistic, n, constant)
+    return Products(statistic, n, constant, infinite)
 
 
-def warn_undefined(frame: Frame, values: Floats, alphas: list[Any], products: Products, stacklevel: int) -> None:
+def warn_undefined(frame: Frame, products: Products, stacklevel: int) -> None:
     """Say which columns are constant or infinite, and so have no correlation."""
     labels = frame.labels
-    infinite = np.array([alpha != 0 for alpha in alphas], dtype=bool) & np.isinf(values).any(axis=0)
     for places, kind, message in (
         (products.constant, ConstantInputWarning, CONSTANT.rstrip(".")),
-        (infinite, RuntimeWarning, INFINITE.rstrip(".")),
+        (products.infinite, RuntimeWarning, INFINITE.rstrip(".")),
     ):
         names = [repr(labels[j]) for j in np.flatnonzero(places)]
         if names:

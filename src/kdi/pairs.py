@@ -25,28 +25,24 @@ class Units(NamedTuple):
 
     vectors: Floats
     norms: Floats  # before the division: 0 for a constant, NaN for infinite values
-    errors: Floats  # a bound on the error of each vector, as a length
+    errors: Floats  # a bound on the length of each vector's error
 
 
-def unit_vectors(levels: Floats, errors: Floats, weights: Floats | None) -> Units:
-    """Levels along the last axis as unit vectors, in place; NaN counts nothing."""
+def centre(levels: Floats, weights: Floats | None) -> Floats:
+    """Take the mean off levels along the last axis, in place, and multiply by the roots of the weights.
+
+    Products of such vectors are the sums of Pearson's formula. NaN counts nothing. Returns the sums of the weights.
+    """
     if weights is None and not np.isnan(levels.sum()):
         levels -= levels.mean(axis=-1, keepdims=True)
-        total: Any = levels.shape[-1]
-    else:
-        mass = np.where(np.isnan(levels), 0.0, 1.0 if weights is None else weights)
-        total = mass.sum(axis=-1)
-        levels[mass == 0] = 0.0
-        with np.errstate(invalid="ignore", divide="ignore"):
-            levels -= ((levels * mass).sum(axis=-1) / total)[..., None]
-        levels *= np.sqrt(mass)
-    norms = np.sqrt(np.einsum("...n,...n->...", levels, levels))
+        return np.full(levels.shape[:-1], float(levels.shape[-1]))
+    mass = np.where(np.isnan(levels), 0.0, 1.0 if weights is None else weights)
+    total = mass.sum(axis=-1)
+    levels[mass == 0] = 0.0
     with np.errstate(invalid="ignore", divide="ignore"):
-        levels /= norms[..., None]
-        # Two vectors a and b, divided by their norms, are no further apart than 2 |a - b| / (|a| + |b|).
-        apart = errors * np.sqrt(total) / norms
-        lengths = np.where(apart < 1, apart / (1 - 0.5 * apart), 2.0)
-    return Units(levels, norms, np.where(np.isnan(apart), np.nan, lengths))
+        levels -= ((levels * mass).sum(axis=-1) / total)[..., None]
+    levels *= np.sqrt(mass)
+    return np.asarray(total)
 
 
 @dataclass(frozen=True)
@@ -89,7 +85,14 @@ class Pairs:
             alphas = self._factors(rows[part], self.alphas[which])
             n_threads = count_threads(None, rows[part].size)
             levels, bounds = column_levels(rows[part].T, self.weights, alphas, self.kernel, n_threads)
-            vectors[part], norms[part], errors[part] = unit_vectors(levels.T, bounds, self.weights)
+            vectors[part] = levels.T
+            totals = centre(vectors[part], self.weights)
+            norms[part] = np.sqrt(np.einsum("ij,ij->i", vectors[part], vectors[part]))
+            with np.errstate(invalid="ignore", divide="ignore"):
+                vectors[part] /= norms[part, None]
+                apart = bounds * np.sqrt(totals) / norms[part]
+            # Two vectors a and b, divided by their norms, are no further apart than 2 |a - b| / (|a| + |b|).
+            errors[part] = np.where(apart < 1, apart / (1 - 0.5 * apart), apart + 2)
         outer = values.shape[:-1]
         return Units(vectors.reshape(values.shape), norms.reshape(outer), errors.reshape(outer))
 
