@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
-LIBRARIES = ["kdi", "numpy", "scipy", "scikit-learn", "kditransform", "numba", "KDEpy", "joblib"]
+LIBRARIES = ["kdi", "numpy", "scipy", "scikit-learn", "kditransform", "numba", "KDEpy", "joblib", "pandas"]
 
 
 def machine() -> dict[str, object]:

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
 from scipy.stats import BootstrapMethod, ConstantInputWarning, MonteCarloMethod, PermutationMethod
 
 from kdi._typing import Floats, KernelName
@@ -32,7 +31,6 @@ TOO_SMALL = (
     "After omitting NaNs, one or more sample arguments is too small; all returned values will be NaN. "
     "At least two rows are needed."
 )
-SmallSampleWarning = getattr(stats, "SmallSampleWarning", RuntimeWarning)  # scipy before 1.15 has none
 
 
 class ConfidenceInterval(NamedTuple):
@@ -150,9 +148,8 @@ def correlation(
     scipy.stats.ConstantInputWarning
         Where a sample is constant; the result is NaN there.
     RuntimeWarning
-        Where a sample holds infinite values and its alpha is not 0; the result is NaN there.
-    scipy.stats.SmallSampleWarning
-        Where fewer than two rows are left after NaN was left out; the result is NaN there.
+        Where a sample holds infinite values and its alpha is not 0, or where fewer than two rows are left after NaN was
+        left out; the result is NaN there.
 
     Notes
     -----
@@ -163,7 +160,8 @@ def correlation(
 
     The default p-value takes r to be distributed as Pearson's r of n independent normal pairs is, which is
     beta(n/2 - 1, n/2 - 1) on [-1, 1], as `scipy.stats.pearsonr` does. For KD-integrals this is an approximation;
-    T is bounded, and docs/correlation.md shows how close it is for normal and heavy-tailed data.
+    docs/correlation.md shows how close it is for normal and heavy-tailed data. Two rows have the p-value 1, at any
+    alpha, and weights that sum to less than 2 have none.
 
     Samples of up to 1024 rows are sorted and integrated exactly, in time n log n; longer ones go by cells and tables,
     in time linear in n, with an error of T of about 1e-8 that `error_bound` takes account of.
@@ -225,9 +223,10 @@ def _alpha_pair(alpha: Any) -> tuple[Any, Any]:
 
 def _warn(pairs: Pairs, n_rows: Floats, constant: Any) -> None:
     """The warnings of scipy.stats, about slices whose NaN is not that of the input."""
-    if (n_rows < 2).any():
-        warnings.warn(SmallSampleWarning(TOO_SMALL), stacklevel=3)
-    judged = (n_rows >= 2) & ~pairs.undefined
+    enough = (n_rows >= 2) | (pairs.n >= 2)
+    if not enough.all():
+        warnings.warn(TOO_SMALL, RuntimeWarning, stacklevel=3)
+    judged = enough & ~pairs.undefined
     if (constant & judged).any():
         warnings.warn(ConstantInputWarning(CONSTANT), stacklevel=3)
     samples = zip((pairs.x, pairs.y), pairs.alphas, strict=True)

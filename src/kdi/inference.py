@@ -32,13 +32,14 @@ def check_alternative(alternative: Any) -> None:
 def correlation_pvalue(statistic: Floats, n: Floats | float, alternative: Alternative) -> Floats:
     """P-value of a correlation of n independent pairs, by the distribution that Pearson's r has under normality.
 
-    r is beta(n/2 - 1, n/2 - 1) on [-1, 1]. Of two pairs nothing can be told: the p-value is 1.
+    r is beta(n/2 - 1, n/2 - 1) on [-1, 1]. Of two pairs nothing can be told: the p-value is 1. Weights that sum to less
+    than 2 are no sample: NaN.
     """
     size = np.broadcast_to(np.asarray(n, dtype=float), statistic.shape)
     tail = {"two-sided": -abs(statistic), "less": statistic, "greater": -statistic}[alternative]
     shape = np.where(size > 2, size / 2 - 1, np.nan)
     pvalue = betainc(shape, shape, 0.5 + 0.5 * tail) * (2 if alternative == "two-sided" else 1)
-    return np.where((size == 2) & ~np.isnan(statistic), 1.0, pvalue)
+    return np.where((size == 2) & ~np.isnan(statistic), 1.0, np.minimum(pvalue, 1.0))
 
 
 def fisher_interval(statistic: Floats, n: Floats | float, level: float, alternative: Alternative) -> Floats:
@@ -71,11 +72,12 @@ def bootstrap_interval(pairs: Pairs, level: float, method: BootstrapMethod, alte
             vectorized=True,
             confidence_level=level,
             alternative=alternative,
-            **_settings(method, one.x.shape[-1]),
+            **_settings(method, one.x.size),
         )
         return np.clip(np.asarray(result.confidence_interval), -1, 1)  # one-sided ones end at infinity
 
-    return _by_slice(pairs.repeated(), interval)
+    ends = _by_slice(pairs.repeated(), interval)
+    return np.broadcast_to(ends, (2, *pairs.undefined.shape))
 
 
 def _permutation(pairs: Pairs, method: PermutationMethod, alternative: Alternative) -> Floats:
@@ -92,13 +94,13 @@ def _permutation(pairs: Pairs, method: PermutationMethod, alternative: Alternati
         axis=-1,
         vectorized=True,
         alternative=alternative,
-        **_settings(method, x.shape[-1]),
+        **_settings(method, x.size),
     )
     return np.asarray(result.pvalue)
 
 
 def _monte_carlo(pairs: Pairs, method: MonteCarloMethod, alternative: Alternative) -> Floats:
-    settings = _settings(method, pairs.x.shape[-1])
+    settings = _settings(method, pairs.x.size)
     generator = np.random.default_rng(settings.pop("rng", None))
     settings.setdefault("rvs", (generator.normal, generator.normal))
     result = monte_carlo_test(
@@ -107,12 +109,12 @@ def _monte_carlo(pairs: Pairs, method: MonteCarloMethod, alternative: Alternativ
     return np.asarray(result.pvalue)
 
 
-def _settings(method: Any, n: int) -> dict[str, Any]:
+def _settings(method: Any, size: int) -> dict[str, Any]:
     """A ResamplingMethod of scipy as keywords of scipy's function, in batches that memory can hold."""
     names = ("n_resamples", "batch", "method", "rvs", "rng", "random_state")
     settings = {name: getattr(method, name, None) for name in names}
     if settings["batch"] is None:
-        settings["batch"] = max(1, BATCH // n)
+        settings["batch"] = max(1, BATCH // size)
     return {name: value for name, value in settings.items() if value is not None}
 
 

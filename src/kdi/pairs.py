@@ -63,7 +63,7 @@ class Pairs:
 
     @property
     def n_rows(self) -> Floats:
-        """Rows of each slice."""
+        """Rows of each slice, whatever their weights."""
         return self._sum(None)
 
     @property
@@ -171,9 +171,10 @@ def read_pairs(
             raise ValueError("weights are zero in every row, which leaves no row to correlate.")
         counted = mass > 0
         first, second, mass = first[..., counted], second[..., counted], mass[counted]
-    if first.shape[-1] < 2:
+    n = first.shape[-1]
+    if n < 2 and (mass is None or mass.sum() < 2):  # one row of weight 2 is two rows
         which = "" if mass is None else " rows of weight > 0"
-        raise ValueError(f"`x` and `y` must have length at least 2, got {first.shape[-1]}{which}.")
+        raise ValueError(f"`x` and `y` must have length at least 2, got {n}{which}.")
     undefined = np.asarray(_holds_nan(first) | _holds_nan(second))
     if nan_policy == "raise" and undefined.any():
         raise ValueError("The input contains nan values")
@@ -190,13 +191,10 @@ def _read(values: ArrayLike, name: str) -> Any:
     """Numbers as an array, masked where the input is."""
     if np.iscomplexobj(values):
         raise ValueError(f"This function does not support complex data, got {name} of {np.asarray(values).dtype}.")
-    masked = isinstance(values, np.ma.MaskedArray)
-    numbers = np.atleast_1d(as_numbers(np.ma.getdata(values) if masked else values, name))
-    return (
-        np.ma.array(numbers, mask=np.ma.getmaskarray(np.ma.asarray(values)).reshape(numbers.shape))
-        if masked
-        else numbers
-    )
+    if not isinstance(values, np.ma.MaskedArray):
+        return np.atleast_1d(as_numbers(values, name))
+    numbers = np.atleast_1d(as_numbers(np.ma.getdata(values), name))
+    return np.ma.array(numbers, mask=np.atleast_1d(np.ma.getmaskarray(values)))
 
 
 def _with_axis_last(values: Any, n_dimensions: int, axis: int) -> Any:
