@@ -99,9 +99,9 @@ private:
         const double mean = sum / total;
         for (std::size_t i = 0; i < mass_.size(); ++i) square += mass_[i] * (position_[i] - mean) * (position_[i] - mean);
         const double bandwidth = smoothing.alpha * smoothing.scale * std::sqrt(square / total);  // in units of the range
-        if (1 / bandwidth < smoothing.flat) {
+        if (std::isinf(smoothing.alpha) || 1 / bandwidth < smoothing.flat) {  // weights can be so uneven that the deviation is 0
             level_ = position_;
-            return 1 / (bandwidth * bandwidth);
+            return std::isinf(smoothing.alpha) ? 0 : 1 / (bandwidth * bandwidth);
         }
         if (bandwidth < 1e-290) return rank();  // distances in bandwidths would overflow
         density_.resize(mass_.size());

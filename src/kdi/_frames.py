@@ -65,29 +65,35 @@ def read_frame(table: Any, *, numeric_only: bool = False) -> Frame:
         return _from_polars(table, numeric_only)
     if hasattr(table, "iloc") and hasattr(table, "columns"):
         return _from_pandas(table, numeric_only)
-    if isinstance(table, np.ma.MaskedArray):
-        table = np.ma.filled(table.astype(float), np.nan)
-    array = np.asarray(table)
+    array, mask = np.asarray(np.ma.getdata(table)), np.ma.getmask(table)
     if array.ndim != 2:
         raise ValueError(f"table must have two dimensions, rows and columns, got shape {array.shape}.")
     wrong = non_numeric_columns(array)
-    if numeric_only:
-        array = np.delete(array, list(wrong), axis=1)
-    elif wrong:
+    if wrong and not numeric_only:
         raise ValueError(_refusal(wrong))
-    return Frame(np.require(as_numbers(array, "table"), requirements="A"), None, "numpy")
+    chosen = [j for j in range(array.shape[1]) if j not in wrong]
+    values = as_numbers(array[:, chosen] if wrong else array, "table")
+    if mask is not np.ma.nomask:
+        values = np.where(mask[:, chosen], np.nan, values)
+    return Frame(np.require(values, requirements="A"), None, "numpy")
 
 
 def _from_pandas(table: Any, numeric_only: bool) -> Frame:
     table = _numeric_part(table, table.dtypes, numeric_only, lambda chosen: table.loc[:, chosen])
-    return Frame(np.require(table.to_numpy(dtype=float, na_value=np.nan), requirements="A"), table.columns, "pandas")
+    if any(dtype.kind == "O" and dtype.name == "object" for dtype in table.dtypes):
+        columns = [as_numbers(table.iloc[:, j], str(name)) for j, name in enumerate(table.columns)]
+        values = np.column_stack(columns)
+    else:
+        values = table.to_numpy(dtype=float, na_value=np.nan)
+    return Frame(np.require(values, requirements="A"), table.columns, "pandas")
 
 
 def _from_polars(table: Any, numeric_only: bool) -> Frame:
     import polars as pl
 
     table = _numeric_part(table, table.dtypes, numeric_only, lambda chosen: table[:, chosen])
-    return Frame(table.cast(pl.Float64).to_numpy(), table.columns, "polars")
+    values = table.cast(pl.Float64).to_numpy() if table.width else np.empty((table.height, 0))
+    return Frame(values, table.columns, "polars")
 
 
 def _numeric_part(table: Any, dtypes: Any, numeric_only: bool, choose: Callable[[list[bool]], Any]) -> Any:

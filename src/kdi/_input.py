@@ -68,7 +68,7 @@ def is_plain(dtype: Any) -> bool:
 def _not_a_number(column: Any) -> str | None:
     """The first thing in a column that is not a number, if there is one."""
     if column.dtype.kind in "USMm":
-        return f"{column.dtype}" + (f", for example {column[0]!r}" if len(column) else "")
+        return f"{column.dtype}" + (f", for example {column[0].item()!r}" if len(column) else "")
     if column.dtype.kind == "c":
         return f"{column.dtype}"
     for value in column:
@@ -82,22 +82,23 @@ def _not_a_number(column: Any) -> str | None:
     return None
 
 
-def as_numbers(values: Any, name: str) -> Any:
-    """An array of real numbers."""
+def as_numbers(values: Any, name: str) -> Floats:
+    """An array of real numbers; what is missing in an array of objects is NaN."""
     array = np.asarray(values)
-    if array.dtype.kind not in "fiub" and array.size:
-        try:
-            if array.dtype.kind != "O" or any(isinstance(value, str) for value in array.ravel()):
-                raise TypeError(f"got an array of {array.dtype}")
-            array = array.astype(float)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{name} must be real numbers: {error}") from error
-    return array.astype(float, copy=False)
+    if array.dtype.kind in "fiub" or not array.size:
+        return array.astype(float, copy=False)
+    wrong = _not_a_number(array.ravel())
+    if wrong:
+        raise ValueError(f"{name} must be real numbers, got {wrong}.")
+    if array.dtype.kind == "O":
+        missing = np.array([str(value) == "<NA>" for value in array.ravel()]).reshape(array.shape)  # pandas has that
+        array = np.where(missing, np.nan, array)
+    return array.astype(float)
 
 
 def as_column(values: ArrayLike, name: str = "values") -> Floats:
     """One column of finite numbers and NaN."""
-    column = np.asarray(as_numbers(values, name), dtype=float)
+    column = as_numbers(values, name)
     if column.ndim != 1:
         raise ValueError(f"{name} must have one dimension, got an array of shape {column.shape}.")
     infinite = np.isinf(column)

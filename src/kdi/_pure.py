@@ -119,9 +119,11 @@ def _levels(
     if alpha > 0:
         half = 1.0 if values[-1] / 2 - values[0] / 2 < 2.0**1022 else 0.5  # a range that overflows
         positions = (values * half - values[0] * half) / (values[-1] * half - values[0] * half)
+        if alpha == np.inf:
+            return positions, 0.0
         mean = float(positions @ mass) / total
         bandwidth = alpha * scale * float(np.sqrt((positions - mean) ** 2 @ mass / total))
-        if 1 / bandwidth < flat:
+        if bandwidth * flat > 1:
             return positions, 1 / bandwidth**2
         if bandwidth >= 1e-290:
             ranks, _ = integrate(positions, mass[:, None], 0.0, order, bandwidth, positions)

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 
 from kdi._frames import read_frame
 from kdi._input import check_jobs, is_whole
-from kdi._threads import count_threads
 from kdi._typing import Floats, KernelName
 from kdi.kernels import get_kernel
 from kdi.matrix import Products, column_alphas, correlate_columns, warn_undefined, weighted_rows
@@ -18,6 +17,11 @@ from kdi.pairs import whole
 
 Against = Literal["pearson", "spearman"]
 AGAINST: tuple[Against, ...] = ("pearson", "spearman")
+
+
+def check_against(against: Any) -> None:
+    if against not in AGAINST:
+        raise ValueError(f"against must be 'pearson' or 'spearman', got {against!r}.")
 
 
 def compare_correlations(
@@ -44,7 +48,8 @@ def compare_correlations(
         Sort by the absolute difference between KD-integral and Pearson, or Spearman.
     n_resamples : int, default=0
         Bootstrap resamples of the rows for standard errors; 0 leaves them out. Every resample has KD-integrals of its
-        own. Weights must be whole numbers then.
+        own. Weights must be whole numbers then. Where a resample has no correlation, as of a column that is nearly
+        constant, the standard error is NaN.
     rng : int, numpy.random.Generator or None
         Source of the resamples.
 
@@ -66,8 +71,7 @@ def compare_correlations(
     1 2 -0.72 -1.0 -0.79
     0 2 -1.0 -1.0 -1.0
     """
-    if against not in AGAINST:
-        raise ValueError(f"against must be 'pearson' or 'spearman', got {against!r}.")
+    check_against(against)
     check_jobs(n_jobs)
     if not is_whole(n_resamples) or n_resamples < 0 or n_resamples == 1:
         raise ValueError(f"n_resamples must be 0 or a whole number >= 2, got {n_resamples!r}.")
@@ -76,7 +80,7 @@ def compare_correlations(
     if n_columns < 2:
         raise ValueError(f"table must have at least two numeric columns, got {n_columns}.")
     values, mass = weighted_rows(frame, weights)
-    chosen, n_threads = get_kernel(kernel), count_threads(n_jobs, values.size)
+    chosen = get_kernel(kernel)
     coefficients = {
         "pearson": [np.inf] * n_columns,
         "spearman": [0.0] * n_columns,
@@ -86,20 +90,20 @@ def compare_correlations(
 
     def measure(rows: Floats, row_weights: Floats | None) -> dict[str, Products]:
         return {
-            name: correlate_columns(rows, row_weights, alphas, chosen, n_threads)
-            for name, alphas in coefficients.items()
+            name: correlate_columns(rows, row_weights, alphas, chosen, n_jobs) for name, alphas in coefficients.items()
         }
 
     products = measure(values, mass)
-    warn_undefined(frame, products["kdi"], stacklevel=3)
+    warn_undefined(frame, products["pearson"], stacklevel=3)  # infinite values have no Pearson correlation at any alpha
     found = {name: one.statistic[first, second] for name, one in products.items()}
     for other in AGAINST:
         found[f"kdi_minus_{other}"] = found["kdi"] - found[other]
     if n_resamples:
-        resamples = [measure(*sample) for sample in _resamples(values, mass, int(n_resamples), rng)]
-        for name in coefficients:
-            spread = np.std([one[name].statistic for one in resamples], axis=0, ddof=1)
-            found[f"{name}_error"] = spread[first, second]
+        drawn: dict[str, list[Floats]] = {name: [] for name in coefficients}
+        for sample in _resamples(values, mass, int(n_resamples), rng):
+            for name, one in measure(*sample).items():
+                drawn[name].append(one.statistic[first, second])
+        found |= {f"{name}_error": np.std(resamples, axis=0, ddof=1) for name, resamples in drawn.items()}
     order = np.argsort(-abs(found[f"kdi_minus_{against}"]), kind="stable")
     labels = frame.labels
     columns = {"first": [labels[j] for j in first[order]], "second": [labels[j] for j in second[order]]}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,7 +81,7 @@ class CorrelationResult(_Significance):
         ConfidenceInterval
             A named tuple with fields `low` and `high`. With `alternative` "less" or "greater" one of them is -1 or 1.
         """
-        if not 0 < confidence_level < 1:
+        if not (isinstance(confidence_level, Real) and 0 < confidence_level < 1):
             raise ValueError(f"`confidence_level` must be a number between 0 and 1, got {confidence_level!r}.")
         if method is None:
             ends = fisher_interval(self._statistic, self._pairs.n, confidence_level, self._alternative)
@@ -161,10 +161,11 @@ def correlation(
     The default p-value takes r to be distributed as Pearson's r of n independent normal pairs is, which is
     beta(n/2 - 1, n/2 - 1) on [-1, 1], as `scipy.stats.pearsonr` does. For KD-integrals this is an approximation;
     docs/correlation.md shows how close it is for normal and heavy-tailed data. Two rows have the p-value 1, at any
-    alpha, and weights that sum to less than 2 have none.
+    alpha (`spearmanr` has NaN), and weights that sum to less than 2 have none.
 
-    Samples of up to 1024 rows are sorted and integrated exactly, in time n log n; longer ones go by cells and tables,
-    in time linear in n, with an error of T of about 1e-8 that `error_bound` takes account of.
+    Samples of up to 1024 rows are sorted and integrated at the values themselves, in time n log n; longer ones go by
+    cells and tables, in time linear in n, with an error of T of about 1e-8. `error_bound` says what this comes to;
+    outliers, which leave little deviation in T, and very large alphas make it larger.
 
     References
     ----------
@@ -211,14 +212,13 @@ def correlation(
 
 def _alpha_pair(alpha: Any) -> tuple[Any, Any]:
     """One alpha for each sample, checked."""
-    pair = (alpha, alpha)
-    if isinstance(alpha, Sequence | np.ndarray) and not isinstance(alpha, str) and np.ndim(alpha) > 0:
-        if len(alpha) != 2:
-            raise ValueError(f"alpha must be one number or rule, or a pair for x and y, got {alpha!r}.")
-        pair = (alpha[0], alpha[1])
+    single = isinstance(alpha, str) or np.ndim(alpha) == 0
+    pair = [alpha, alpha] if single else list(alpha)
+    if len(pair) != 2:
+        raise ValueError(f"alpha must be one number or rule, or a pair for x and y, got {alpha!r}.")
     for one in pair:
         bandwidth_factor(one, 1.0)
-    return pair
+    return pair[0], pair[1]
 
 
 def _warn(pairs: Pairs, n_rows: Floats, constant: Any) -> None:
@@ -231,4 +231,4 @@ def _warn(pairs: Pairs, n_rows: Floats, constant: Any) -> None:
         warnings.warn(ConstantInputWarning(CONSTANT), stacklevel=3)
     samples = zip((pairs.x, pairs.y), pairs.alphas, strict=True)
     if any((np.isinf(values).any(axis=-1) & judged).any() for values, alpha in samples if alpha != 0):
-        warnings.warn(f"An input array holds infinite values: {INFINITE}", RuntimeWarning, stacklevel=3)
+        warnings.warn(INFINITE, RuntimeWarning, stacklevel=3)

@@ -19,9 +19,8 @@ from kdi.kernels import Kernel
 from kdi.reference import cell_sum
 from kdi.sketch import Sketch
 
-SMALL = (
-    2**12
-)  # cells times knots up to which the direct sum is as fast; it is also exact where h is much larger than the range
+# Cells times knots up to which the direct sum is as fast; it is also exact where h is much larger than the range.
+SMALL = 2**12
 DENSITY_ROUNDING = 20  # how much larger rounding errors are in the density, in units of 1/h
 
 

@@ -17,14 +17,14 @@ from scipy.stats import ConstantInputWarning
 
 from kdi._frames import Frame, read_frame
 from kdi._input import as_weights, check_jobs, is_whole
-from kdi._threads import count_threads
 from kdi._typing import Floats, KernelName
-from kdi.bandwidth import bandwidth_factor, resolve_alpha, spread_alpha
+from kdi.bandwidth import resolve_alpha, spread_alpha
 from kdi.correlate import CONSTANT, INFINITE
 from kdi.inference import correlation_pvalue
 from kdi.kernels import Kernel, get_kernel
-from kdi.levels import column_levels
-from kdi.pairs import centre, snapped
+from kdi.pairs import correlate, tidy, unit_vectors
+
+PART = 2**22  # values of pairs that are correlated at once
 
 
 class CorrelationMatrix(NamedTuple):
@@ -42,6 +42,15 @@ class Products:
     n: Floats  # size of each pair's sample
     constant: NDArray[np.bool_]  # columns that do not vary over the rows of some pair
     infinite: NDArray[np.bool_]  # columns that hold infinite values, which have no integral
+
+    @classmethod
+    def empty(cls, n: int) -> Products:
+        return cls(np.full((n, n), np.nan), np.zeros((n, n)), np.zeros(n, dtype=bool), np.zeros(n, dtype=bool))
+
+    def note(self, columns: NDArray[np.int64], norms: Floats) -> None:
+        """Remember columns whose integrals do not vary, or do not exist."""
+        self.constant[columns[norms == 0]] = True
+        self.infinite[columns[np.isnan(norms)]] = True
 
 
 def corr(
@@ -98,8 +107,7 @@ def corr(
     frame = read_frame(table, numeric_only=numeric_only)
     values, mass = weighted_rows(frame, weights)
     alphas = column_alphas(alpha, frame)
-    n_threads = count_threads(n_jobs, values.size)
-    products = correlate_columns(values, mass, alphas, get_kernel(kernel), n_threads, int(min_periods))
+    products = correlate_columns(values, mass, alphas, get_kernel(kernel), n_jobs, int(min_periods))
     warn_undefined(frame, products, stacklevel=3)
     statistic = frame.square(products.statistic)
     if not pvalues:
@@ -130,41 +138,67 @@ def correlate_columns(
     weights: Floats | None,
     alphas: list[Any],
     kernel: Kernel,
-    n_threads: int,
+    n_jobs: int | None,
     min_periods: int = 1,
 ) -> Products:
     """Correlations of all columns with all, each pair over the rows that both have; weights must be positive."""
     n_columns = values.shape[1]
-    statistic, n = np.full((n_columns, n_columns), np.nan), np.zeros((n_columns, n_columns))
-    constant = np.zeros(n_columns, dtype=bool)
-    infinite = np.zeros(n_columns, dtype=bool)
+    found = Products.empty(n_columns)
     missing = np.isnan(values)
     groups = _alike(missing)
-    columnwise = values.T if len(groups) == 1 else np.ascontiguousarray(values.T)  # rows are picked from it many times
+    # Rows are picked from the columns many times, unless nothing is missing or all columns miss the same.
+    columns = values.T if len(groups) == 1 else np.ascontiguousarray(values.T)
     for one, other in combinations_with_replacement(groups, 2):
-        columns = one if one is other else one + other
-        rows = np.flatnonzero(~(missing[:, one[0]] | missing[:, other[0]]))
-        n_rows = len(rows)
-        mass = weights if weights is None else weights[rows]
-        size = n_rows if mass is None else float(mass.sum())
-        n[np.ix_(one, other)] = n[np.ix_(other, one)] = size
-        if n_rows < max(min_periods, 2):
+        if len(one) == len(other) == 1 and one is not other:
             continue
-        part = columnwise if n_rows == len(values) and len(groups) == 1 else columnwise[columns].take(rows, axis=1)
-        factors = np.array([bandwidth_factor(alphas[j], size) for j in columns])
-        vectors = column_levels(part.T, mass, factors, kernel, n_threads)[0].T
-        centre(vectors, mass)
-        left, right = slice(0, len(one)), slice(len(columns) - len(other), len(columns))
-        norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
-        constant[columns] |= norms == 0
-        infinite[columns] |= np.isnan(norms)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            block = snapped(vectors[left] @ vectors[right].T / np.outer(norms[left], norms[right]))
-        block = np.round(block) if n_rows == 2 else block
-        statistic[np.ix_(one, other)], statistic[np.ix_(other, one)] = block, block.T
+        both = one if one is other else one + other
+        rows = np.flatnonzero(~(missing[:, one[0]] | missing[:, other[0]]))
+        whole = len(rows) == len(values) and len(both) == n_columns
+        mass = weights if weights is None else weights[rows]
+        found.n[np.ix_(one, other)] = found.n[np.ix_(other, one)] = len(rows) if mass is None else mass.sum()
+        if len(rows) < max(min_periods, 2):
+            continue
+        part = columns if whole else columns[both].take(rows, axis=1)
+        units = unit_vectors(part, mass, [alphas[j] for j in both], kernel, n_jobs)
+        found.note(np.array(both), units.norms)
+        block = tidy(units.vectors[: len(one)] @ units.vectors[-len(other) :].T)
+        block = np.round(block) if len(rows) == 2 else block
+        found.statistic[np.ix_(one, other)], found.statistic[np.ix_(other, one)] = block, block.T
+    alone = [group[0] for group in groups if len(group) == 1]
+    _correlate_pairs(columns, weights, alphas, kernel, n_jobs, max(min_periods, 2), np.array(alone, dtype=int), found)
     diagonal = np.arange(n_columns)
-    statistic[diagonal, diagonal] = np.where(np.isnan(statistic[diagonal, diagonal]), np.nan, 1.0)
-    return Products(statistic, n, constant, infinite)
+    found.statistic[diagonal, diagonal] = np.where(np.isnan(found.statistic[diagonal, diagonal]), np.nan, 1.0)
+    return found
+
+
+def _correlate_pairs(
+    columns: Floats,
+    weights: Floats | None,
+    alphas: list[Any],
+    kernel: Kernel,
+    n_jobs: int | None,
+    least: int,
+    alone: NDArray[np.int64],
+    found: Products,
+) -> None:
+    """Pairs of columns each of which misses rows of its own, many at once: thousands of short ones take most time."""
+    first, second = (alone[places] for places in np.triu_indices(len(alone), 1))
+    height = max(1, PART // max(columns.shape[1], 1))
+    for start in range(0, len(first), height):
+        i, j = first[start : start + height], second[start : start + height]
+        x, y = columns[i], columns[j]
+        missing = np.isnan(x) | np.isnan(y)
+        x[missing] = y[missing] = np.nan
+        n_rows = (~missing).sum(axis=1)
+        found.n[i, j] = found.n[j, i] = n_rows if weights is None else ~missing @ weights
+        enough = n_rows >= least
+        i, j, x, y, n_rows = i[enough], j[enough], x[enough], y[enough], n_rows[enough]
+        one = unit_vectors(x, weights, [alphas[k] for k in i], kernel, n_jobs)
+        other = unit_vectors(y, weights, [alphas[k] for k in j], kernel, n_jobs)
+        found.note(i, one.norms)
+        found.note(j, other.norms)
+        statistic = correlate(one, other)
+        found.statistic[i, j] = found.statistic[j, i] = np.where(n_rows == 2, np.round(statistic), statistic)
 
 
 def warn_undefined(frame: Frame, products: Products, stacklevel: int) -> None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kdi._input import as_numbers, as_weights
+from kdi._input import as_numbers, as_weights, is_whole
 from kdi._threads import count_threads
 from kdi._typing import Floats
 from kdi.bandwidth import bandwidth_factor
@@ -16,7 +16,6 @@ from kdi.kernels import Kernel
 from kdi.levels import column_levels
 
 Booleans = NDArray[np.bool_]
-PART = 2**22  # values whose integrals are taken at once
 ROUNDING = 1e-15  # of a correlation: near 1, p-values of few pairs would show it as its square root
 
 
@@ -28,7 +27,26 @@ class Units(NamedTuple):
     errors: Floats  # a bound on the length of each vector's error
 
 
-def centre(levels: Floats, weights: Floats | None) -> Floats:
+def unit_vectors(
+    rows: Floats, weights: Floats | None, alphas: list[Any], kernel: Kernel, n_jobs: int | None = None
+) -> Units:
+    """Unit vectors of the integrals of many samples, one a row; NaN is left out of each."""
+    factors = np.array([1.0 if isinstance(alpha, str) else alpha for alpha in alphas], dtype=float)
+    for j in [j for j, alpha in enumerate(alphas) if isinstance(alpha, str)]:  # the rules depend on the sample's size
+        known = ~np.isnan(rows[j])
+        factors[j] = bandwidth_factor(alphas[j], float(known.sum() if weights is None else weights[known].sum()))
+    levels, bounds = column_levels(rows.T, weights, factors, kernel, count_threads(n_jobs, rows.size))
+    vectors = levels.T
+    totals = _centre(vectors, weights)
+    norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        vectors /= norms[:, None]
+        apart = bounds * np.sqrt(totals) / norms
+    # Two vectors a and b, divided by their norms, are no further apart than 2 |a - b| / (|a| + |b|).
+    return Units(vectors, norms, np.where(apart < 1, apart / (1 - 0.5 * apart), apart + 2))
+
+
+def _centre(levels: Floats, weights: Floats | None) -> Floats:
     """Take the mean off levels along the last axis, in place, and multiply by the roots of the weights.
 
     Products of such vectors are the sums of Pearson's formula. NaN counts nothing. Returns the sums of the weights.
@@ -78,23 +96,9 @@ class Pairs:
     def units(self, values: Floats, which: int) -> Units:
         """Unit vectors of the integrals of the first (0) or second (1) sample."""
         rows = values.reshape(-1, values.shape[-1])
-        vectors, norms, errors = np.empty_like(rows), np.empty(len(rows)), np.empty(len(rows))
-        height = max(1, PART // rows.shape[1])
-        for start in range(0, len(rows), height):
-            part = slice(start, start + height)
-            alphas = self._factors(rows[part], self.alphas[which])
-            n_threads = count_threads(None, rows[part].size)
-            levels, bounds = column_levels(rows[part].T, self.weights, alphas, self.kernel, n_threads)
-            vectors[part] = levels.T
-            totals = centre(vectors[part], self.weights)
-            norms[part] = np.sqrt(np.einsum("ij,ij->i", vectors[part], vectors[part]))
-            with np.errstate(invalid="ignore", divide="ignore"):
-                vectors[part] /= norms[part, None]
-                apart = bounds * np.sqrt(totals) / norms[part]
-            # Two vectors a and b, divided by their norms, are no further apart than 2 |a - b| / (|a| + |b|).
-            errors[part] = np.where(apart < 1, apart / (1 - 0.5 * apart), apart + 2)
+        found = unit_vectors(rows, self.weights, [self.alphas[which]] * len(rows), self.kernel)
         outer = values.shape[:-1]
-        return Units(vectors.reshape(values.shape), norms.reshape(outer), errors.reshape(outer))
+        return Units(found.vectors.reshape(values.shape), found.norms.reshape(outer), found.errors.reshape(outer))
 
     def repeated(self) -> Pairs:
         """The same pairs without weights: every row as often as its weight says."""
@@ -115,13 +119,6 @@ class Pairs:
             result.append(replace(self, x=x[known], y=y[known], undefined=np.asarray(undefined)))
         return result
 
-    def _factors(self, rows: Floats, alpha: Any) -> Floats:
-        """The bandwidth factor of each row; the rules depend on the size of the sample."""
-        if not isinstance(alpha, str):
-            return np.full(len(rows), float(alpha))
-        sizes = ~np.isnan(rows) @ (np.ones(rows.shape[1]) if self.weights is None else self.weights)
-        return np.array([bandwidth_factor(alpha, size) for size in sizes.tolist()])
-
     def _sum(self, weights: Floats | None) -> Floats:
         known = ~np.isnan(self.x)
         return np.asarray(known.sum(axis=-1) if weights is None else known @ weights, dtype=float)
@@ -129,11 +126,11 @@ class Pairs:
 
 def correlate(x: Units, y: Units) -> Floats:
     """The correlations of unit vectors."""
-    return snapped(np.einsum("...n,...n->...", x.vectors, y.vectors))
+    return tidy(np.einsum("...n,...n->...", x.vectors, y.vectors))
 
 
-def snapped(products: Any) -> Floats:
-    """Correlations that rounding has moved off 1 or -1, or beyond, moved there."""
+def tidy(products: Any) -> Floats:
+    """Correlations without the rounding that has moved them off 1 or -1, or beyond."""
     return np.asarray(np.where(abs(products) > 1 - ROUNDING, np.sign(products), products))
 
 
@@ -153,7 +150,7 @@ def read_pairs(
     if axis is None:
         first, second = first.ravel(), second.ravel()
         axis, weights = -1, None if weights is None else np.ravel(weights)
-    if isinstance(axis, bool) or int(axis) != axis:
+    if not is_whole(axis):
         raise ValueError(f"`axis` must be an integer, got {axis!r}.")
     try:
         np.broadcast_shapes(first.shape, second.shape)
@@ -182,7 +179,10 @@ def read_pairs(
         undefined = np.zeros_like(undefined)
     values, others = np.ma.filled(first, np.nan), np.ma.filled(second, np.nan)
     missing = np.isnan(values) | np.isnan(others)
-    if missing.any():
+    known = ~missing
+    if missing.any() and missing.ndim == 1 and known.sum() > 1:
+        values, others, mass = values[known], others[known], None if mass is None else mass[known]
+    elif missing.any():
         values, others = np.where(missing, np.nan, values), np.where(missing, np.nan, others)
     return Pairs(np.ascontiguousarray(values), np.ascontiguousarray(others), mass, undefined, alphas, kernel)
 
@@ -203,7 +203,7 @@ def _with_axis_last(values: Any, n_dimensions: int, axis: int) -> Any:
 
 def _holds_nan(values: Any) -> Any:
     """Whether slices hold NaN that is not masked."""
-    return np.ma.filled(np.isnan(values).any(axis=-1), False)
+    return np.isnan(np.ma.filled(values, 0.0)).any(axis=-1)
 
 
 def whole(weights: Floats) -> NDArray[np.int64]:

@@ -7,8 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from kdi._input import is_whole
 from kdi._typing import Floats
-from kdi.comparison import AGAINST, Against, compare_correlations
+from kdi.comparison import Against, check_against, compare_correlations
 
 # Colours that differ in lightness too, for those who cannot tell the hues apart.
 BLUE, ORANGE, PINK, GREY = "#0059a8", "#e08214", "#d8a0bf", "#9a9a9a"
@@ -56,10 +57,16 @@ class CorrelationDisplay:
     labels_: list[Any]
 
     def __init__(self, comparison: Any, *, against: Against = "pearson") -> None:
-        if against not in AGAINST:
-            raise ValueError(f"against must be 'pearson' or 'spearman', got {against!r}.")
+        check_against(against)
         self.comparison = comparison
         self.against = against
+        try:
+            self._columns = {name: self._column(name) for name in ("pearson", "spearman", "kdi")}
+            self._names = [list(comparison[name]) for name in ("first", "second")]
+        except Exception as error:
+            raise ValueError(
+                f"comparison must be a result of kdi.compare_correlations, got {type(comparison).__name__}: {error!r}."
+            ) from error
 
     @classmethod
     def from_data(
@@ -92,56 +99,47 @@ class CorrelationDisplay:
             How many of the largest disagreements are labelled.
         """
         plt = _pyplot()
+        if not is_whole(n_labels) or n_labels < 0:
+            raise ValueError(f"n_labels must be a whole number >= 0, got {n_labels!r}.")
         if ax is None:
             _, ax = plt.subplots(figsize=(5.5, 5.5), layout="constrained")
         self.ax_, self.figure_ = ax, ax.figure
-        pearson, spearman, ours = (self._column(name) for name in ("pearson", "spearman", "kdi"))
+        pearson, spearman, ours = self._columns.values()
         defined = ~np.isnan(ours - pearson - spearman)
         x, below, above = pearson[defined], spearman[defined], ours[defined]
+        errors = {name: self._errors(name)[defined] for name in self._columns}
         ax.axline((0, 0), slope=1, color=GREY, linewidth=1, zorder=1, label="agrees with Pearson")
         ax.vlines(x, below, above, color=PINK, linewidth=2.5, zorder=2)
-        self._error_bars(x, below, "spearman", defined, sideways=False)
-        self._error_bars(x, above, "kdi", defined, sideways=True)
         ax.scatter(x, below, s=30, color=ORANGE, marker="s", zorder=4, label="Spearman")
         ax.scatter(x, above, s=34, color=BLUE, marker="o", zorder=5, label="KD-integral")
-        ax.set(xlabel="Pearson correlation", ylabel="Spearman and KD-integral correlation", aspect="equal")
-        low, high = _limits(x, below, above)
-        ax.set(xlim=(low, high), ylim=(low, high))
-        legend = ax.legend(loc="upper left", frameon=False)
-        gaps = abs(ours - (pearson if self.against == "pearson" else spearman))
+        if any(error.any() for error in errors.values()):
+            bars = {"fmt": "none", "ecolor": "black", "elinewidth": 0.9, "capsize": 2, "zorder": 6}
+            ax.errorbar(x, below, yerr=errors["spearman"], **bars)
+            ax.errorbar(x, above, yerr=errors["kdi"], xerr=errors["pearson"], **bars)
+        reach = [(x, errors["pearson"]), (below, errors["spearman"]), (above, errors["kdi"])]
+        low, high = _limits(*(centre + sign * error for centre, error in reach for sign in (-1, 1)))
+        ax.set(xlim=(low, high), ylim=(low, high), aspect="equal")
+        ax.set(xlabel="Pearson correlation", ylabel="Spearman and KD-integral correlation")
+        legend = ax.legend(loc="best", frameon=False)
+        gaps = abs(ours - self._columns[self.against])
         largest = [j for j in np.argsort(-gaps, kind="stable") if defined[j]][:n_labels]
-        first, second = (list(self.comparison[name]) for name in ("first", "second"))
-        points = np.r_[np.c_[x, below], np.c_[x, above]]
         self.labels_ = _label_points(
             ax,
             [(pearson[j], ours[j]) for j in largest],
-            [f"{first[j]}, {second[j]}" for j in largest],
-            points,
-            [legend],
+            [_pair_label(str(self._names[0][j]), str(self._names[1][j])) for j in largest],
+            np.concatenate([np.c_[x, below + share * (above - below)] for share in np.linspace(0, 1, 6)]),
+            legend,
         )
         return self
 
     def _column(self, name: str) -> Floats:
         return np.asarray(self.comparison[name], dtype=float)
 
-    def _error_bars(self, x: Floats, y: Floats, name: str, defined: Any, sideways: bool) -> None:
-        """Standard errors of one coefficient upwards and, once, of Pearson's sideways, where there are some."""
-        names = (
-            getattr(self.comparison.dtype, "names", ()) if isinstance(self.comparison, np.ndarray) else self.comparison
-        )
-        if f"{name}_error" not in names:
-            return
-        self.ax_.errorbar(
-            x,
-            y,
-            yerr=self._column(f"{name}_error")[defined],
-            xerr=self._column("pearson_error")[defined] if sideways else None,
-            fmt="none",
-            ecolor="black",
-            elinewidth=0.9,
-            capsize=2,
-            zorder=6,
-        )
+    def _errors(self, name: str) -> Floats:
+        """Standard errors of a coefficient; zero where the comparison has none."""
+        given = self.comparison
+        names = given.dtype.names if isinstance(given, np.ndarray) else given
+        return np.nan_to_num(self._column(f"{name}_error")) if f"{name}_error" in names else 0 * self._columns[name]
 
 
 def _limits(*coordinates: Floats) -> tuple[float, float]:
@@ -151,10 +149,18 @@ def _limits(*coordinates: Floats) -> tuple[float, float]:
     return float(everything.min()) - room, float(everything.max()) + room
 
 
-def _label_points(ax: Any, places: list[Any], texts: list[str], points: Floats, obstacles: list[Any]) -> list[Any]:
+def _pair_label(first: str, second: str, length: int = 28) -> str:
+    """Two names on one line where they are short, and not too long on two."""
+    if len(first) + len(second) < length:
+        return f"{first}, {second}"
+    shown = [name if len(name) <= length else f"{name[: length - 1]}…" for name in (first, second)]
+    return ",\n".join(shown)
+
+
+def _label_points(ax: Any, places: list[Any], texts: list[str], points: Floats, legend: Any) -> list[Any]:
     """Label places with leaders; the texts stay inside the axes and cover few points and no other text."""
-    ax.figure.draw_without_rendering()
-    taken = [one.get_window_extent() for one in obstacles]
+    ax.figure.canvas.figure.draw_without_rendering()  # of the whole figure, of which ax.figure may be a part
+    taken = [legend.get_window_extent()]
     dots = ax.transData.transform(points)
     diagonal = ax.transData.transform(np.linspace((-1, -1), (1, 1), 200))
     labels = []
@@ -165,12 +171,14 @@ def _label_points(ax: Any, places: list[Any], texts: list[str], points: Floats, 
             xytext=(0, 0),
             textcoords="offset points",
             fontsize=9,
+            parse_math=False,  # names are data: a $ in them is a $
             zorder=7,
             bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1},
             arrowprops={"arrowstyle": "-", "color": "0.4", "linewidth": 0.8, "shrinkB": 4},
         )
+        label.set_in_layout(False)
         best, least = (1, 1, 14), np.inf
-        for distance, (right, up) in product((14, 30, 50, 75), product((1, -1, 0), (1, -1, 0))):
+        for distance, (right, up) in product((14, 30, 50, 75, 110, 150), product((1, -1, 0), (1, -1, 0))):
             if right == up == 0:
                 continue
             _move(label, right, up, distance)
