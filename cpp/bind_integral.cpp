@@ -8,15 +8,24 @@ namespace kdi {
 
 using Numbers = nb::ndarray<nb::numpy, double>;
 
+// Two neighbouring curves of the sum over cells: the kernel cdf and its density, or the density and its slope.
+template <bool Slopes>
 std::pair<Numbers, Numbers> bound_integrate(Vector positions, Matrix moments, double width, int order, double bandwidth, Vector knots) {
     const Cells cells{positions.data(), moments.data(), positions.shape(0), static_cast<int>(moments.shape(1)), width};
     const std::size_t n = knots.shape(0);
-    std::vector<double> value(n), density(n);
+    std::vector<double> one(n), other(n);
     {
         nb::gil_scoped_release release;
-        choose_integrate(order)(cells, order, bandwidth, knots.data(), n, value.data(), density.data());
+        const Curves curves = Slopes ? Curves{nullptr, one.data(), other.data()} : Curves{one.data(), other.data(), nullptr};
+        choose_integrate(order)(cells, order, bandwidth, knots.data(), n, curves);
     }
-    return {give(std::move(value), {n}), give(std::move(density), {n})};
+    return {give(std::move(one), {n}), give(std::move(other), {n})};
+}
+
+template <bool Slopes>
+void bind_integrate(nb::module_& m, const char* name) {
+    m.def(name, &bound_integrate<Slopes>, nb::arg("positions"), nb::arg("moments"), nb::arg("width"), nb::arg("order"), nb::arg("bandwidth"),
+          nb::arg("knots"));
 }
 
 std::pair<Numbers, double> bound_cubics(Vector values, Vector slopes, double given) {
@@ -27,8 +36,8 @@ std::pair<Numbers, double> bound_cubics(Vector values, Vector slopes, double giv
 }
 
 void bind_integral(nb::module_& m) {
-    m.def("integrate", &bound_integrate, nb::arg("positions"), nb::arg("moments"), nb::arg("width"), nb::arg("order"), nb::arg("bandwidth"),
-          nb::arg("knots"));
+    bind_integrate<false>(m, "integrate");
+    bind_integrate<true>(m, "slopes");
     m.def("cubics", &bound_cubics, nb::arg("values"), nb::arg("slopes"), nb::arg("given"));
 }
 

@@ -9,7 +9,7 @@
 // A filter is made with cell_step = -w/b (+w/b when the line is walked from the right) and has
 //     move(gap)                 go on to the next cell,
 //     add(moments)              take that cell in,
-//     read(gap, value, slope)   tails and their falling slope a little further on; the state stays where it is.
+//     read(gap, tail)           tails and their derivatives a little further on; the state stays where it is.
 // Gaps are in units of the bandwidth.
 #pragma once
 
@@ -25,6 +25,11 @@ namespace kdi {
 
 constexpr int n_taylor = 4;              // moments 0 to 3
 constexpr double negligible_gap = 700;   // exp(-700) is about the last normal number
+
+// A sum of tails S(u), of -S'(u) and of S''(u).
+struct Tail {
+    double value = 0, slope = 0, curve = 0;
+};
 
 // exp(-u) times a polynomial of degree `order`, in the basis u^l / l!. Common orders are known to the compiler.
 template <int CompiledOrder>
@@ -66,23 +71,21 @@ public:
             for (int l = 0; l <= last(); ++l) state_[l] += moments[k] * inject_[k][l];
     }
 
-    void read(double gap, double& value, double& slope) {
-        value = slope = 0;
-        if (gap > negligible_gap) return;
-        if (gap == 0) {
-            value = state_[0];
-            slope = state_[0] - state_[1];
-            return;
+    Tail read(double gap) {
+        if (gap > negligible_gap) return {};
+        // The shifted q_0, q_1 and q_2; derivatives of exp(-u) sum q_l u^l / l! at u = 0 are q_1 - q_0 and q_2 - 2 q_1 + q_0.
+        double first = state_[0], second = state_[1], third = last() > 1 ? state_[2] : 0.0;
+        if (gap != 0) {
+            double power = decay(gap);
+            first = second = third = 0;
+            for (int l = 0; l <= last(); ++l) {
+                first += state_[l] * power;
+                if (l + 1 <= last()) second += state_[l + 1] * power;
+                if (l + 2 <= last()) third += state_[l + 2] * power;
+                power *= gap / (l + 1);
+            }
         }
-        // The shifted q_0 and q_1; the derivative of exp(-u) sum q_l u^l / l! at u = 0 is q_1 - q_0.
-        double power = decay(gap), second = 0;
-        for (int l = 0; l < last(); ++l) {
-            value += state_[l] * power;
-            second += state_[l + 1] * power;
-            power *= gap / (l + 1);
-        }
-        value += state_[last()] * power;
-        slope = value - second;
+        return {first, first - second, third - 2 * second + first};
     }
 
 private:
@@ -130,13 +133,17 @@ public:
             }
     }
 
-    void read(double gap, double& value, double& slope) {
+    Tail read(double gap) {
         const Terms terms = decayed(gap);
-        value = slope = 0;
+        Tail tail;
         for (int l = 0; l < n_exponentials; ++l) {
-            value += terms.real[l];
-            slope += terms.real[l] * exponential_rate[l].real() - terms.imag[l] * exponential_rate[l].imag();
+            const double rate = exponential_rate[l].real(), turn = exponential_rate[l].imag();
+            const double real = terms.real[l] * rate - terms.imag[l] * turn, imag = terms.real[l] * turn + terms.imag[l] * rate;
+            tail.value += terms.real[l];
+            tail.slope += real;
+            tail.curve += real * rate - imag * turn;
         }
+        return tail;
     }
 
 private:

@@ -15,11 +15,22 @@ struct Cells {
     double width;
 };
 
-// value = sum of G((x - X) / b): cells to the left count whole less their tail, cells to the right count their tail.
+// What is written at each knot: the sum of G((x - X) / b), its density, and the slope of the density. Any may be null.
+struct Curves {
+    double *value, *density, *slope;
+
+    // `side` is -1 for cells to the left, which count whole less their tail, and 1 for cells to the right, which count their tail.
+    void add(std::size_t i, const Tail& tail, double side, double bandwidth) const {
+        if (value) value[i] += side * tail.value;
+        if (density) density[i] += tail.slope / bandwidth;
+        if (slope) slope[i] += side * tail.curve / (bandwidth * bandwidth);
+    }
+};
+
+// The curves must hold zeros.
 template <class Filter>
-void integrate(const Cells& cells, int order, double bandwidth, const double* knots, std::size_t n_knots, double* value,
-               double* density) {
-    double tail, slope, mass = 0;
+void integrate(const Cells& cells, int order, double bandwidth, const double* knots, std::size_t n_knots, const Curves& curves) {
+    double mass = 0;
     {
         Filter filter(order, -cells.width / bandwidth);
         std::size_t next = 0;
@@ -29,12 +40,9 @@ void integrate(const Cells& cells, int order, double bandwidth, const double* kn
                 filter.add(cells.moments + next * cells.n_moments, cells.n_moments);
                 mass += cells.moments[next * cells.n_moments];
             }
-            value[i] = mass;
-            density[i] = 0;
             if (next == 0) continue;
-            filter.read((knots[i] - cells.position[next - 1]) / bandwidth, tail, slope);
-            value[i] -= tail;
-            density[i] = slope / bandwidth;
+            if (curves.value) curves.value[i] = mass;
+            curves.add(i, filter.read((knots[i] - cells.position[next - 1]) / bandwidth), -1, bandwidth);
         }
     }
     Filter filter(order, cells.width / bandwidth);
@@ -45,13 +53,11 @@ void integrate(const Cells& cells, int order, double bandwidth, const double* kn
             filter.add(cells.moments + (next - 1) * cells.n_moments, cells.n_moments);
         }
         if (next == cells.n) continue;
-        filter.read((cells.position[next] - knots[i]) / bandwidth, tail, slope);
-        value[i] += tail;
-        density[i] += slope / bandwidth;
+        curves.add(i, filter.read((cells.position[next] - knots[i]) / bandwidth), 1, bandwidth);
     }
 }
 
-using Integrate = void (*)(const Cells&, int, double, const double*, std::size_t, double*, double*);
+using Integrate = void (*)(const Cells&, int, double, const double*, std::size_t, const Curves&);
 
 // order 0 is the Gaussian kernel
 inline Integrate choose_integrate(int order) {

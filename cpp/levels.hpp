@@ -104,9 +104,8 @@ private:
             return std::isinf(smoothing.alpha) ? 0 : 1 / (bandwidth * bandwidth);
         }
         if (bandwidth < 1e-290) return rank();  // distances in bandwidths would overflow
-        density_.resize(mass_.size());
         const Cells cells{position_.data(), mass_.data(), mass_.size(), 1, 0.0};
-        choose_integrate(smoothing.order)(cells, smoothing.order, bandwidth, position_.data(), position_.size(), level_.data(), density_.data());
+        choose_integrate(smoothing.order)(cells, smoothing.order, bandwidth, position_.data(), position_.size(), {level_.data(), nullptr, nullptr});
         return 2 * smoothing.rounding * total / stretch();
     }
 
@@ -119,7 +118,7 @@ private:
     }
 
     std::vector<Entry> sorted_;
-    std::vector<double> position_, mass_, level_, density_;
+    std::vector<double> position_, mass_, level_;
 };
 
 }  // namespace kdi

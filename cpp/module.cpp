@@ -3,7 +3,7 @@
 
 namespace kdi {
 void bind_sketch(nanobind::module_&);    // scan, fill
-void bind_integral(nanobind::module_&);  // integrate, cubics
+void bind_integral(nanobind::module_&);  // integrate, slopes, cubics
 void bind_lookup(nanobind::module_&);    // forward, inverse
 void bind_levels(nanobind::module_&);    // levels
 }  // namespace kdi

@@ -24,7 +24,7 @@ def test_the_compiled_core_is_there():
     """A build that failed installs all the same, but the tests are of the compiled core."""
     from kdi import _core
 
-    assert set(dir(_core)) >= {"scan", "fill", "integrate", "cubics", "forward", "inverse", "levels"}
+    assert set(dir(_core)) >= {"scan", "fill", "integrate", "cubics", "forward", "inverse", "levels", "slopes"}
 
 
 def test_a_chunk_far_beyond_the_cells_of_the_first(rng):

@@ -63,22 +63,37 @@ def fill(
 def integrate(
     positions: Floats, moments: Floats, width: float, order: int, bandwidth: float, knots: Floats
 ) -> tuple[Floats, Floats]:
-    """Sum of the kernel cdf over sorted cells, and of its density, at sorted knots.
+    """Sum of the kernel cdf over sorted cells, and of its density, at sorted knots."""
+    value, density = _curves(positions, moments, width, order, bandwidth, knots, 1)
+    return value, density
 
-    Far from a knot a cell counts whole or not at all, so blocks of knots see only the cells around them.
-    """
+
+def slopes(
+    positions: Floats, moments: Floats, width: float, order: int, bandwidth: float, knots: Floats
+) -> tuple[Floats, Floats]:
+    """Sum of the kernel density over sorted cells, and its slope, at sorted knots."""
+    _, density, slope = _curves(positions, moments, width, order, bandwidth, knots, 2)
+    return density, slope
+
+
+def _curves(
+    positions: Floats, moments: Floats, width: float, order: int, bandwidth: float, knots: Floats, last: int
+) -> list[Floats]:
+    """Kernel cdf and derivatives; far from a knot a cell counts whole or not at all, so that few are seen."""
     kernel = Kernel(order)
     reach = (50 + 4 * order if order else 9) * bandwidth  # the tail there is below 1e-18
     before = np.concatenate([[0.0], np.cumsum(moments[:, 0])])
-    value, density = np.empty(len(knots)), np.empty(len(knots))
+    curves = [np.empty(len(knots)) for _ in range(last + 1)]
     step = max(1, len(knots) // 64)
     for start in range(0, len(knots), step):
         part = slice(start, start + step)
-        first, last = np.searchsorted(positions, [knots[part][0] - reach, knots[part][-1] + reach])
-        near = slice(first, last)
-        value[part], density[part] = cell_sum(positions[near], moments[near], width, kernel, bandwidth, knots[part])
-        value[part] += before[first]
-    return value, density
+        first, end = np.searchsorted(positions, [knots[part][0] - reach, knots[part][-1] + reach])
+        near = slice(first, end)
+        sums = cell_sum(positions[near], moments[near], width, kernel, bandwidth, knots[part], last)
+        for curve, total in zip(curves, sums, strict=True):
+            curve[part] = total
+        curves[0][part] += before[first]
+    return curves
 
 
 def levels(

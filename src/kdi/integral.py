@@ -73,6 +73,7 @@ class Integral:
         """Kernel cdf and density at ascending positions relative to the minimum."""
         own = self.bandwidth * self.kernel.scale
         if len(self.positions) * len(offsets) <= SMALL:
-            return cell_sum(self.positions, self.moments, self.width, self.kernel, own, offsets)
+            values, densities = cell_sum(self.positions, self.moments, self.width, self.kernel, own, offsets)
+            return values, densities
         values, densities = core.integrate(self.positions, self.moments, self.width, self.kernel.order, own, offsets)
         return values, densities

@@ -83,12 +83,14 @@ class Kernel:
         return self.derivatives(np.asarray(u, dtype=float), 1)[1]
 
     def derivatives(self, u: Floats, last: int) -> list[Floats]:
-        """G(u), G'(u), … up to the derivative of order `last` (at most 4)."""
+        """G(u), G'(u), … up to the derivative of order `last`."""
         if not self.order:
             u = np.clip(u, -40.0, 40.0)  # everything is level there, and squares cannot overflow
-            density = np.exp(-0.5 * u * u) / sqrt(2 * pi)
-            hermite = (1.0, -u, u * u - 1, u * (3 - u * u))
-            return [np.asarray(ndtr(u))] + [factor * density for factor in hermite[:last]]
+            result, before, derivative = [np.asarray(ndtr(u))], 0.0 * u, np.exp(-0.5 * u * u) / sqrt(2 * pi)
+            for n in range(last):
+                result.append(derivative)
+                before, derivative = derivative, -u * derivative - n * before
+            return result
         distance, right = np.abs(u), u >= 0
         coefficients = _tail_coefficients(self.order)
         tail = _exponential_polynomial(coefficients, distance)

@@ -47,20 +47,21 @@ def kd_integral(
 
 
 def cell_sum(
-    positions: Floats, moments: Floats, width: float, kernel: Kernel, bandwidth: float, knots: Floats
-) -> tuple[Floats, Floats]:
-    """Sum of the kernel cdf over cells, and of its density, at `knots`.
+    positions: Floats, moments: Floats, width: float, kernel: Kernel, bandwidth: float, knots: Floats, last: int = 1
+) -> list[Floats]:
+    """Sum of the kernel cdf over cells and its derivatives, up to the order `last`, at `knots`.
 
     A cell at c with moments m_k counts sum_k m_k (-w/b)^k / k! G^(k)((x - c)/b): the Taylor expansion about its centre.
     One column of moments means that every cell is a point.
     """
     factors = [(-width / bandwidth) ** k / factorial(k) for k in range(moments.shape[1])]
-    value, density = np.empty(len(knots)), np.empty(len(knots))
+    sums = [np.empty(len(knots)) for _ in range(last + 1)]
     step = max(1, 2**18 // max(len(positions), 1))
     for start in range(0, len(knots), step):
         part = slice(start, start + step)
         distance = (knots[part, None] - positions) / bandwidth
-        derivatives = kernel.derivatives(distance, len(factors))
-        value[part] = sum(f * d @ m for f, d, m in zip(factors, derivatives, moments.T, strict=False))
-        density[part] = sum(f * d @ m for f, d, m in zip(factors, derivatives[1:], moments.T, strict=True)) / bandwidth
-    return value, density
+        derivatives = kernel.derivatives(distance, len(factors) - 1 + last)
+        for order, total in enumerate(sums):
+            terms = zip(factors, derivatives[order:], moments.T, strict=False)
+            total[part] = sum(factor * derivative @ moment for factor, derivative, moment in terms) / bandwidth**order
+    return sums

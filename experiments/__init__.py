@@ -1,0 +1,1 @@
+"""Experiments: what the documentation says of kdi's statistics, measured anew by ``python -m experiments``."""
