@@ -2,6 +2,7 @@
 
 import csv
 import doctest
+import os
 import re
 import subprocess
 import sys
@@ -21,6 +22,7 @@ RESULTS = ROOT / "experiments" / "results"
 PAGE = (ROOT / "docs" / "correlation.md").read_text(encoding="utf-8")
 SIZES = ["20", "100", "1000"]
 BOOTSTRAPS = ["percentile", "basic", "BCa"]
+PURE = os.environ.get("KDI_PURE_PYTHON", "0") not in ("", "0")
 
 
 def run(*arguments):
@@ -31,6 +33,8 @@ def run(*arguments):
 @pytest.fixture(scope="module")
 def quick(tmp_path_factory):
     """Folder, rows and output of a quick run."""
+    if PURE:
+        pytest.skip("some hundred thousand samples, which take NumPy many minutes")
     out = tmp_path_factory.mktemp("results")
     finished = run("correlation_inference", "--quick", "--out", out)
     assert finished.returncode == 0, finished.stderr
@@ -130,6 +134,7 @@ def test_unknown_experiment():
 
 
 class TestPage:
+    @pytest.mark.skipif(PURE, reason="thousands of samples, which take NumPy some minutes")
     def test_examples_run(self, monkeypatch):
         monkeypatch.chdir(ROOT)
         text = "\n".join(re.findall(r"```pycon\n(.*?)```", PAGE, flags=re.DOTALL))

@@ -36,6 +36,8 @@ def rounding_error(kernel: Kernel, n_cells: int) -> float:
 class Integral:
     """Kernel density integral of a sketch that is not empty, at a bandwidth h that is positive and finite.
 
+    Cells are as wide as the tolerance allows, or `finer` by a factor, where derivatives of the density are asked for.
+
     Attributes
     ----------
     grid : float
@@ -46,8 +48,8 @@ class Integral:
         Bound on the error of its density.
     """
 
-    def __init__(self, sketch: Sketch, kernel: Kernel, bandwidth: float) -> None:
-        needed = cell_width_for(kernel, bandwidth, sketch.range)
+    def __init__(self, sketch: Sketch, kernel: Kernel, bandwidth: float, finer: float = 1.0) -> None:
+        needed = cell_width_for(kernel, bandwidth, sketch.range) / finer
         exponent = width_exponent(needed, sketch.minimum, sketch.maximum)
         self.grid = 0.0 if exponent is None else 2.0**exponent
         sketch = sketch.resolving(needed)

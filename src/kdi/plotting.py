@@ -6,9 +6,11 @@ from itertools import product
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from kdi._input import is_whole
+from kdi._input import as_column, is_whole
 from kdi._typing import Floats
+from kdi.clusters import Clusters, cluster
 from kdi.comparison import Against, check_against, compare_correlations
 
 # Colours that differ in lightness too, for those who cannot tell the hues apart.
@@ -140,6 +142,93 @@ class CorrelationDisplay:
         given = self.comparison
         names = given.dtype.names if isinstance(given, np.ndarray) else given
         return np.nan_to_num(self._column(f"{name}_error")) if f"{name}_error" in names else 0 * self._columns[name]
+
+
+class ClusterDisplay:
+    """A variable's clusters: histogram coloured by cluster, density, boundaries.
+
+    Parameters
+    ----------
+    clusters : result of `kdi.cluster`
+    x : array-like of shape (n,)
+        The values that were clustered, or others of the same variable.
+
+    Attributes
+    ----------
+    ax_, figure_
+        The axes and figure of the last `plot`.
+
+    Examples
+    --------
+    >>> import kdi
+    >>> x = [1.0, 1.2, 1.3, 1.1, 5.0, 5.2, 5.1, 4.9]
+    >>> display = kdi.ClusterDisplay(kdi.cluster(x), x)
+    >>> display = display.plot()  # doctest: +SKIP
+    """
+
+    ax_: Any
+    figure_: Any
+
+    def __init__(self, clusters: Clusters, x: ArrayLike) -> None:
+        if not isinstance(clusters, Clusters):
+            raise ValueError(f"clusters must be a result of kdi.cluster, got {type(clusters).__name__}.")
+        self.clusters = clusters
+        self.x = as_column(x, "x")
+
+    @classmethod
+    def from_data(cls, x: ArrayLike, *, bins: Any = "auto", ax: Any = None, **options: Any) -> Self:
+        """Cluster a variable and plot the clusters.
+
+        Parameters
+        ----------
+        x : array-like of shape (n,)
+        bins, ax
+            As in `plot`.
+        **options
+            Whatever `kdi.cluster` takes: alpha, bandwidth, kernel, n_clusters, min_size, significance, weights.
+        """
+        _pyplot()
+        return cls(cluster(x, **options), x).plot(ax, bins=bins)
+
+    def plot(self, ax: Any = None, *, bins: Any = "auto") -> Self:
+        """Draw the clusters.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            New ones by default.
+        bins : int, sequence or str, default="auto"
+            Bins of the histogram, as in `numpy.histogram_bin_edges`; "auto" takes 40 to 200.
+        """
+        plt = _pyplot()
+        if ax is None:
+            _, ax = plt.subplots(figsize=(7, 4), layout="constrained")
+        self.ax_, self.figure_ = ax, ax.figure
+        values = self.x[~np.isnan(self.x)]
+        edges = _histogram_edges(values, bins)
+        labels = self.clusters.predict(values)
+        shown = [values[labels == k] for k in range(self.clusters.n_clusters)]
+        colours = plt.get_cmap("viridis")(np.linspace(0.05, 0.9, len(shown)))
+        heights = ax.hist(shown, bins=edges, stacked=True, color=colours, alpha=0.75)[0]
+        grid = np.linspace(edges[0], edges[-1], 1000)
+        curve, tops = self.clusters.density(grid), self.clusters.density(self.clusters.centers)
+        scale = np.max(heights) / max(curve.max(), tops.max())
+        ax.plot(grid, scale * curve, color="black", linewidth=1.3, label="density of the KD-integral, scaled")
+        ax.plot(self.clusters.centers, scale * tops, "o", color="black", markersize=5, label="centers")
+        for k, boundary in enumerate(self.clusters.boundaries):
+            ax.axvline(boundary, color="#c0392b", linestyle="--", linewidth=1.3, label=None if k else "boundaries")
+        ax.set(xlabel="x", ylabel="values", xlim=(edges[0], edges[-1]))
+        ax.legend(framealpha=0.9, edgecolor="none")
+        return self
+
+
+def _histogram_edges(values: Floats, bins: Any) -> Floats:
+    """Edges of a histogram; by default no fewer than show a shape, and no more than can be seen."""
+    if not isinstance(bins, str) or bins != "auto":
+        return np.histogram_bin_edges(values, bins)
+    if not np.ptp(values):
+        return np.histogram_bin_edges(values, 1)
+    return np.histogram_bin_edges(values, int(np.clip(len(np.histogram_bin_edges(values, "sqrt")), 40, 200)))
 
 
 def _limits(*coordinates: Floats) -> tuple[float, float]:

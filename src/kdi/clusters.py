@@ -1,0 +1,162 @@
+"""cluster: the natural groups of one variable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kdi._input import as_column, as_weights, is_whole
+from kdi._threads import count_threads
+from kdi._typing import Floats, KernelName, Rule
+from kdi.bandwidth import bandwidth_factor
+from kdi.kernels import get_kernel
+from kdi.valleys import Pruning, Valleys, assign, check_bandwidth, find_valleys, with_n_clusters
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """Result of `kdi.cluster`.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n,)
+        The cluster of each value, counted from the left; -1 for NaN.
+    boundaries : ndarray of shape (n_clusters - 1,)
+        Where the density of the KD-integral has its valleys, as values of x. A value on a boundary belongs to the
+        right.
+    centers : ndarray of shape (n_clusters,)
+        Where it has its peaks, as values of x.
+    n_clusters : int
+    sizes : ndarray of shape (n_clusters,)
+        Number of values in each cluster, or the sum of their weights.
+    depths : ndarray of shape (n_clusters - 1,)
+        How deep each valley is, as a share of the lower of the two peaks beside it: from 0, level, to 1, empty.
+    alpha : float
+        Bandwidth factor of the KD-integral; another than the given one where `n_clusters` asked for it.
+    """
+
+    labels: NDArray[np.int64] = field(repr=False)
+    boundaries: Floats
+    centers: Floats
+    sizes: Floats
+    depths: Floats
+    alpha: float
+    _valleys: Valleys = field(repr=False)
+
+    @property
+    def n_clusters(self) -> int:
+        return len(self.centers)
+
+    def predict(self, x: ArrayLike) -> NDArray[np.int64]:
+        """The cluster of each value; -1 for NaN.
+
+        Parameters
+        ----------
+        x : array-like of shape (n,)
+        """
+        return assign(as_column(x, "x"), self.boundaries)
+
+    def predict_proba(self, x: ArrayLike) -> Floats:
+        """Each cluster's share of the density at x.
+
+        Parameters
+        ----------
+        x : array-like of shape (n,)
+
+        Returns
+        -------
+        ndarray of shape (n, n_clusters)
+            Rows sum to 1; those of NaN are NaN.
+        """
+        return self._valleys.shares(as_column(x, "x"))
+
+    def density(self, x: ArrayLike) -> Floats:
+        """The density of the KD-integrals at x, whose valleys are the boundaries and whose peaks are the centers.
+
+        Parameters
+        ----------
+        x : array-like of shape (n,)
+        """
+        return self._valleys.density_at(as_column(x, "x"))
+
+
+def cluster(
+    x: ArrayLike,
+    *,
+    alpha: float | Rule = 1.0,
+    bandwidth: float | Rule = "scott",
+    kernel: KernelName = "polyexp",
+    n_clusters: int | None = None,
+    min_size: float | None = None,
+    significance: float | None = None,
+    weights: ArrayLike | None = None,
+) -> Clusters:
+    """Natural groups of one variable, cut at the valleys of the density of its KD-integral.
+
+    Parameters
+    ----------
+    x : array-like of shape (n,)
+        The values; NaN is left out and labelled -1.
+    alpha : float, "scott" or "silverman", default=1.0
+        Bandwidth factor of the KD-integral.
+    bandwidth : float, "scott" or "silverman", default="scott"
+        Bandwidth of the density of the KD-integrals, in units of their standard deviation; the rules are those of
+        `scipy.stats.gaussian_kde`. Smaller ones find more clusters.
+    kernel : {"polyexp", "gaussian"}, default="polyexp"
+        Kernel of the KD-integral. The density of the integrals is Gaussian.
+    n_clusters : int, optional
+        Exactly so many: the shallowest valleys are closed or, where there are too few, the nearest alpha is taken that
+        has enough. By default, as many as there are valleys, which is the paper's method.
+    min_size : float, optional
+        Clusters of fewer values than this, or of less than this share of them where it is below 1, join the neighbour
+        behind the shallower valley.
+    significance : float, optional
+        Close valleys that a sample of this size would show by chance: those that are not below the lower peak beside
+        them at this level of significance, for example 0.05.
+    weights : array-like of shape (n,), optional
+        A weight of 2 is a repetition, a weight of 0 a removal.
+
+    Returns
+    -------
+    Clusters
+        With `labels`, `boundaries`, `centers`, `n_clusters`, `sizes`, `depths`, and the methods `predict` and
+        `predict_proba`.
+
+    Notes
+    -----
+    With T the KD-integral of x (see `KDITransformer`) and f a Gaussian kernel density estimate of the values T(x_n),
+    boundaries are the local minima of f and centers its local maxima, mapped back through the inverse of T. They are
+    found by Newton's method on the density itself, not on a grid. The time is linear in the number of values.
+
+    References
+    ----------
+    McCarter, C. (2023). The Kernel Density Integral Transformation. Transactions on Machine Learning Research.
+
+    Examples
+    --------
+    >>> import kdi
+    >>> result = kdi.cluster([1.0, 1.2, 1.3, 1.1, 5.0, 5.2, 5.1, 4.9, 30.0])
+    >>> result.n_clusters, result.labels.tolist(), result.boundaries.round(1).tolist()
+    (2, [0, 0, 0, 0, 1, 1, 1, 1, 1], [3.1])
+    """
+    chosen = get_kernel(kernel)
+    column = as_column(x, "x")
+    mass = as_weights(weights, len(column), "weights")
+    counted = ~np.isnan(column) if mass is None else ~np.isnan(column) & (mass > 0)
+    if not counted.any():
+        raise ValueError("x must hold at least one value that is not NaN and has weight.")
+    if n_clusters is not None and not (is_whole(n_clusters) and n_clusters >= 1):
+        raise ValueError(f"n_clusters must be None or a whole number >= 1, got {n_clusters!r}.")
+    prune = Pruning(min_size, significance)
+    factor = bandwidth_factor(alpha, float(counted.sum() if mass is None else mass[counted].sum()))
+    check_bandwidth(bandwidth)
+    n_threads = count_threads(None, len(column))
+    found = prune(find_valleys(column[:, None], mass, np.array([factor]), [bandwidth], chosen, n_threads)[0])
+    if n_clusters is not None:
+        found = with_n_clusters(column, mass, found, int(n_clusters), bandwidth, chosen, prune, "x")
+    boundaries = found.boundaries
+    return Clusters(
+        assign(column, boundaries), boundaries, found.centers, found.sizes, found.modes.depths, found.alpha, found
+    )

@@ -1,0 +1,369 @@
+"""KDIDiscretizer: features in bins that follow their own gaps, as a scikit-learn transformer."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, Literal, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from kdi._input import as_table, as_weights, check_jobs, column_names, is_whole, refuse_infinite
+from kdi._threads import count_threads
+from kdi._typing import Floats, KernelName, Table
+from kdi.bandwidth import resolve_alpha
+from kdi.kernels import get_kernel
+from kdi.valleys import Pruning, Valleys, assign, check_bandwidth, find_valleys, with_n_clusters
+
+UNIFORM_BINS = 5  # as many as KBinsDiscretizer makes by default
+ALLOWED: dict[str, tuple[str, ...]] = {
+    "encode": ("onehot", "onehot-dense", "ordinal"),
+    "missing": ("error", "bin"),
+    "strategy": ("valley", "uniform"),
+    "inverse": ("center", "median", "midpoint"),
+}
+
+
+class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Cut features into bins at the valleys of their density, or at equal steps of their KD-integral.
+
+    Parameters
+    ----------
+    alpha : float, "scott", "silverman", sequence of these or dict by feature name, default=1.0
+        Bandwidth factor of the KD-integral; see `KDITransformer`.
+    n_bins : "auto", int >= 2, or a sequence of these, default="auto"
+        "auto" makes as many bins as the density has valleys for, or 5 where the strategy is "uniform". A number is met
+        as in `kdi.cluster`.
+    bandwidth : float, "scott", "silverman" or a sequence of these, default="scott"
+        Bandwidth of the density of the KD-integrals; see `kdi.cluster`.
+    encode : {"onehot", "onehot-dense", "ordinal"}, default="onehot"
+        One column a bin, sparse or not, or the number of the bin.
+    missing : {"error", "bin"}, default="error"
+        NaN is refused, or is a bin of its own, after the last.
+    strategy : {"valley", "uniform"}, default="valley"
+        Cut at the valleys of the density, or the KD-integral at equal steps, which gives smoothed quantiles.
+    kernel : {"polyexp", "gaussian"}, default="polyexp"
+        Kernel of the KD-integral.
+    min_size, significance : float, optional
+        Which valleys count; see `kdi.cluster`.
+    inverse : {"center", "median", "midpoint"}, default="center"
+        What `inverse_transform` gives for a bin: the peak of its density, the median of its values, or its middle.
+    n_jobs : int, optional
+        Threads. None takes the cores that are free for large tables.
+
+    Attributes
+    ----------
+    bin_edges_ : ndarray of shape (n_features,), of ndarray of shape (n_bins_[j] + 1,)
+        From the smallest value to the largest; a value on an edge belongs to the right bin. Values outside belong to
+        the first and the last bin.
+    n_bins_ : ndarray of shape (n_features,)
+        Bins of each feature, without that of missing values.
+    centers_ : ndarray of shape (n_features,), of ndarray of shape (n_bins_[j],)
+        The peak of the density in each bin; for equal steps, where the KD-integral is halfway.
+    alpha_ : ndarray of shape (n_features,)
+        The bandwidth factors; another than the given ones where `n_bins` asked for it.
+    representatives_ : list of ndarray
+        What `inverse_transform` gives for each bin.
+    valleys_ : list of Valleys
+        What was found of each feature.
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> import kdi
+    >>> X = [[1.0], [1.2], [1.3], [1.1], [5.0], [5.2], [5.1], [4.9]]
+    >>> discretizer = kdi.KDIDiscretizer(encode="ordinal").fit(X)
+    >>> discretizer.transform([[0.0], [1.25], [5.0]]).ravel()
+    array([0., 0., 1.])
+    >>> kdi.KDIDiscretizer().fit(X).get_feature_names_out().tolist()
+    ['x0_(-inf, 3.1)', 'x0_[3.1, inf)']
+    """
+
+    def __init__(
+        self,
+        alpha: Any = 1.0,
+        *,
+        n_bins: Any = "auto",
+        bandwidth: Any = "scott",
+        encode: Literal["onehot", "onehot-dense", "ordinal"] = "onehot",
+        missing: Literal["error", "bin"] = "error",
+        strategy: Literal["valley", "uniform"] = "valley",
+        kernel: KernelName = "polyexp",
+        min_size: float | None = None,
+        significance: float | None = None,
+        inverse: Literal["center", "median", "midpoint"] = "center",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.n_bins = n_bins
+        self.bandwidth = bandwidth
+        self.encode = encode
+        self.missing = missing
+        self.strategy = strategy
+        self.kernel = kernel
+        self.min_size = min_size
+        self.significance = significance
+        self.inverse = inverse
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the bins of each feature.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            A weight of 2 is a repetition, a weight of 0 a removal.
+        """
+        self._check_parameters()
+        table = self._read(X, reset=True)
+        weights = as_weights(sample_weight, len(table))
+        if weights is not None and not weights.any():
+            raise ValueError("sample_weight is zero in every row, which leaves no row to fit.")
+        self.valleys_ = self._find(table, weights)
+        self._warn_of_constants()
+        self.alpha_ = np.array([one.alpha for one in self.valleys_])
+        self.bin_edges_ = _array_of([_edges(one) for one in self.valleys_])
+        self.n_bins_ = np.array([len(edges) - 1 for edges in self.bin_edges_])
+        self.centers_ = _array_of([one.centers if one.n_clusters else np.array([np.nan]) for one in self.valleys_])
+        self.representatives_ = [
+            self._representative(table[:, j].astype(float), weights, j) for j in range(table.shape[1])
+        ]
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """The bin of every value.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray or sparse matrix
+            Numbers of bins, of shape (n_samples, n_features), or one column a bin.
+        """
+        check_is_fitted(self)
+        self._check_parameters()
+        table = self._read(X, reset=False)
+        labels = np.empty(table.shape, dtype=np.int64)
+        for j, edges in enumerate(self.bin_edges_):
+            labels[:, j] = assign(table[:, j].astype(float), edges[1:-1])
+            labels[labels[:, j] < 0, j] = self.n_bins_[j]
+        if self.encode == "ordinal":
+            return labels.astype(table.dtype)
+        return self._one_hot(labels, table.dtype)
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Each bin's share of the density at every value.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, total number of bins)
+            Feature after feature, as in the one-hot encoding; the shares of each feature sum to 1.
+        """
+        check_is_fitted(self)
+        table = self._read(X, reset=False)
+        parts = []
+        for j, valleys in enumerate(self.valleys_):
+            values = table[:, j].astype(float)
+            shares = valleys.shares(values) if valleys.n_clusters else np.full((len(values), 1), np.nan)
+            if self.missing == "bin":
+                gone = np.isnan(values)
+                shares[gone] = 0.0
+                shares = np.column_stack([shares, gone])
+            parts.append(shares)
+        return np.hstack(parts)
+
+    def inverse_transform(self, X: Any) -> Table:
+        """A value for every bin: its center, median or midpoint, as `inverse` says; NaN for the bin of missing values.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix
+            What `transform` returned.
+        """
+        check_is_fitted(self)
+        labels = self._labels(X)
+        result = np.empty(labels.shape)
+        for j, values in enumerate(self.representatives_):
+            with_missing = np.append(values, np.nan)
+            result[:, j] = with_missing[np.clip(labels[:, j], 0, len(values))]
+        return result
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Names of the columns that `transform` returns: the features, or one interval a bin.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Names of the features; by default those seen in `fit`, or x0, x1, …
+        """
+        check_is_fitted(self)
+        names = OneToOneFeatureMixin.get_feature_names_out(self, input_features)
+        if self.encode == "ordinal":
+            return names
+        out = []
+        for name, edges in zip(names, self.bin_edges_, strict=True):
+            out += [f"{name}_{interval}" for interval in _intervals(edges[1:-1])]
+            out += [f"{name}_missing"] * (self.missing == "bin")
+        return np.array(out, dtype=object)
+
+    def _find(self, table: Table, weights: Floats | None) -> list[Valleys]:
+        """The bins of every feature, as valleys."""
+        n_features, names = table.shape[1], getattr(self, "feature_names_in_", None)
+        known = ~np.isnan(table)
+        totals = known.sum(axis=0).astype(float) if weights is None else weights @ known
+        alphas, kernel = resolve_alpha(self.alpha, totals, names), get_kernel(self.kernel)
+        bandwidths = _one_each(self.bandwidth, n_features, "bandwidth", check_bandwidth)
+        n_bins = _one_each(self.n_bins, n_features, "n_bins", _check_n_bins)
+        n_threads = count_threads(self.n_jobs, table.size)
+        prune = Pruning(self.min_size, self.significance)
+        found = find_valleys(table, weights, alphas, bandwidths, kernel, n_threads)
+        result = []
+        for j, (valleys, wanted) in enumerate(zip(found, n_bins, strict=True)):
+            if self.strategy == "uniform":
+                result.append(valleys.at_equal_steps(UNIFORM_BINS if wanted == "auto" else int(wanted)))
+            elif wanted == "auto" or valleys.density is None:
+                result.append(prune(valleys))
+            else:
+                column, label = table[:, j], column_names(self, [j])
+                result.append(
+                    with_n_clusters(column, weights, prune(valleys), int(wanted), bandwidths[j], kernel, prune, label)
+                )
+        return result
+
+    def _representative(self, values: Floats, weights: Floats | None, j: int) -> Floats:
+        """What `inverse_transform` gives for each bin of a feature."""
+        edges, centers = self.bin_edges_[j], self.centers_[j]
+        if self.inverse == "center" or not np.isfinite(edges).all():
+            return np.asarray(centers)
+        midpoints = 0.5 * edges[:-1] + 0.5 * edges[1:]
+        if self.inverse == "midpoint":
+            return np.asarray(midpoints)
+        mass = np.ones(len(values)) if weights is None else weights
+        labels = np.where(mass > 0, assign(values, edges[1:-1]), -1)
+        for k in np.unique(labels[labels >= 0]):  # a bin that no value fell into keeps its middle
+            midpoints[k] = _median(values[labels == k], mass[labels == k])
+        return np.asarray(midpoints)
+
+    def _one_hot(self, labels: Any, dtype: Any) -> Any:
+        widths = self.n_bins_ + (self.missing == "bin")
+        starts = np.cumsum(widths) - widths
+        n_rows, n_features = labels.shape
+        result = sparse.csr_matrix(
+            (
+                np.ones(labels.size, dtype=dtype),
+                (labels + starts).ravel(),
+                np.arange(0, labels.size + 1, n_features),
+            ),
+            shape=(n_rows, int(widths.sum())),
+        )
+        return result if self.encode == "onehot" else result.toarray()
+
+    def _labels(self, X: Any) -> Any:
+        """Numbers of bins from what `transform` returned."""
+        widths = self.n_bins_ + (self.missing == "bin")
+        expected = self.n_features_in_ if self.encode == "ordinal" else int(widths.sum())
+        encoded: Any = check_array(X, accept_sparse="csr", dtype=np.float64)
+        encoded = encoded.toarray() if hasattr(encoded, "toarray") else encoded
+        if encoded.ndim != 2 or encoded.shape[1] != expected:
+            raise ValueError(
+                f"Incorrect number of features. Expecting {expected}, received {encoded.shape[1:]}, which is not what "
+                "transform returns."
+            )
+        if self.encode == "ordinal":
+            return np.rint(encoded).astype(np.int64)
+        return np.column_stack([part.argmax(axis=1) for part in np.split(encoded, np.cumsum(widths)[:-1], axis=1)])
+
+    def _read(self, X: Any, *, reset: bool) -> Table:
+        table = as_table(self, X, reset=reset)
+        refuse_infinite(self, np.flatnonzero(np.isinf(table).any(axis=0)))
+        holes = np.flatnonzero(np.isnan(table).any(axis=0))
+        if len(holes) and self.missing == "error":
+            raise ValueError(f"Input X contains NaN, in {column_names(self, holes)}; missing='bin' makes a bin of it.")
+        return table
+
+    def _warn_of_constants(self) -> None:
+        constant = [j for j, valleys in enumerate(self.valleys_) if valleys.density is None]
+        if constant:
+            names = column_names(self, constant)
+            warnings.warn(f"Feature {names.split(' ', 1)[1]} is constant and will be replaced with 0.", stacklevel=3)
+
+    def _check_parameters(self) -> None:
+        for name, allowed in ALLOWED.items():
+            value = getattr(self, name)
+            if not isinstance(value, str) or value not in allowed:
+                raise ValueError(f"{name} must be one of {list(allowed)}, got {value!r}.")
+        check_jobs(self.n_jobs)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "representatives_")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing == "bin"
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _edges(valleys: Valleys) -> Floats:
+    """Edges of a feature's bins, from its smallest value to its largest."""
+    if valleys.density is None:
+        return np.array([-np.inf, np.inf])
+    return np.concatenate([[valleys.table.low], valleys.boundaries, [valleys.table.high]])
+
+
+def _intervals(boundaries: Floats) -> list[str]:
+    """Bins in words, with as many digits as it takes to tell the boundaries apart."""
+    if not len(boundaries):
+        return ["(-inf, inf)"]
+    for digits in range(3, 18):
+        shown = [f"{boundary:.{digits}g}" for boundary in boundaries]
+        if len(set(shown)) == len(shown):
+            break
+    ends = ["-inf", *shown, "inf"]
+    return [f"{'[' if k else '('}{ends[k]}, {ends[k + 1]})" for k in range(len(ends) - 1)]
+
+
+def _median(values: Floats, mass: Floats) -> float:
+    """The weighted median: the middle of the values, each as often as its weight says."""
+    order = np.argsort(values)
+    reached = np.cumsum(mass[order])
+    half = 0.5 * reached[-1]
+    low = values[order][np.searchsorted(reached, half)]
+    high = values[order][min(np.searchsorted(reached, half, side="right"), len(values) - 1)]
+    return float(0.5 * low + 0.5 * high)
+
+
+def _array_of(arrays: list[Floats]) -> Any:
+    """Arrays of different lengths in an array of objects, as scikit-learn has them."""
+    result = np.empty(len(arrays), dtype=object)
+    for j, array in enumerate(arrays):
+        result[j] = array
+    return result
+
+
+def _one_each(given: Any, n_features: int, name: str, check: Callable[[Any], None]) -> list[Any]:
+    """A parameter that is one for all features, or one for each."""
+    single = isinstance(given, str) or np.ndim(given) == 0
+    values = [given] * n_features if single else list(given)
+    if len(values) != n_features:
+        raise ValueError(f"{name} must be one for all features or one for each of {n_features}, got {len(values)}.")
+    for value in values:
+        check(value)
+    return values
+
+
+def _check_n_bins(n_bins: Any) -> None:
+    if not (n_bins == "auto" if isinstance(n_bins, str) else is_whole(n_bins) and n_bins >= 2):
+        raise ValueError(f"n_bins must be 'auto' or a whole number >= 2, got {n_bins!r}.")
