@@ -12,7 +12,15 @@ from kdi._threads import count_threads
 from kdi._typing import Floats, KernelName, Rule
 from kdi.bandwidth import bandwidth_factor
 from kdi.kernels import get_kernel
-from kdi.valleys import Pruning, Valleys, assign, check_bandwidth, find_valleys, with_n_clusters
+from kdi.valleys import (
+    Pruning,
+    Valleys,
+    assign,
+    check_bandwidth,
+    find_valleys,
+    weights_between,
+    with_n_clusters,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,6 +165,6 @@ def cluster(
     if n_clusters is not None:
         found = with_n_clusters(column, mass, found, int(n_clusters), bandwidth, chosen, prune, "x")
     boundaries = found.boundaries
-    return Clusters(
-        assign(column, boundaries), boundaries, found.centers, found.sizes, found.modes.depths, found.alpha, found
-    )
+    sizes = weights_between(column, mass, boundaries)
+    labels = assign(column, boundaries)
+    return Clusters(labels, boundaries, found.centers, sizes, found.modes.depths, found.alpha, found)

@@ -8,7 +8,7 @@ own rounding, there is one valley.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, sqrt
+from math import ceil
 
 import numpy as np
 
@@ -81,14 +81,13 @@ def _turning_points(
         _, density, slope, curve = cell_sum(
             integral.positions, integral.moments, integral.width, integral.kernel, own, place, last=3
         )
-        same = np.sign(slope) == before
-        left, right = np.where(same, place, left), np.where(same | (slope == 0), right, place)
         with np.errstate(divide="ignore", invalid="ignore"):
-            step = place - slope / curve
-        inside = (step > left) & (step < right)
-        following = np.where(slope == 0, place, np.where(inside, step, 0.5 * (left + right)))
-        done = abs(following - place) <= 1e-15 * (abs(place) + sqrt(own))
-        place = following
-        if done.all():
+            step = np.where(slope == 0, 0.0, slope / curve)
+        if (abs(step) <= 1e-13 * own).all():  # the rounding of the sums, in bandwidths
             break
+        same = np.sign(slope) == before
+        left, right = np.where(same, place, left), np.where(same, right, place)
+        newton = place - step
+        inside = (newton >= left) & (newton <= right)
+        place = np.where(inside, newton, 0.5 * (left + right))
     return place, density

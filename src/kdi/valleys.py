@@ -197,7 +197,7 @@ def find_valleys(
             continue
         density = Integral(sketch, GAUSSIAN, float(factors[j]) * sketch.std, FINER)
         modes = find_modes(density)
-        sizes = _weights_between(levels[:, j] - density.low, weights, modes.valleys)
+        sizes = weights_between(levels[:, j] - density.low, weights, modes.valleys)
         found.append(Valleys(tables[j], density, modes, sizes, float(alphas[j])).distinct())
     return found
 
@@ -272,8 +272,9 @@ def _factor(bandwidth: Any, weight: float) -> float:
     return factor * sqrt(weight / (weight - 1)) if weight > 1 else factor
 
 
-def _weights_between(levels: Floats, weights: Floats | None, valleys: Floats) -> Floats:
-    labels = assign(levels, valleys)
+def weights_between(values: Floats, weights: Floats | None, boundaries: Floats) -> Floats:
+    """The weight of the values in each cluster."""
+    labels = assign(values, boundaries)
     known = labels >= 0
     mass = None if weights is None else weights[known]
-    return np.bincount(labels[known], mass, minlength=len(valleys) + 1).astype(float)
+    return np.bincount(labels[known], mass, minlength=len(boundaries) + 1).astype(float)
