@@ -39,8 +39,8 @@ def spread_alpha(alpha: Any, n_features: int, names: Any = None) -> list[Any]:
     if isinstance(alpha, Mapping):
         if names is None:
             raise ValueError(
-                "alpha is a mapping by name, but the columns have no names, as those of a frame have (scikit-learn "
-                "asks for names that are all strings); give a sequence instead."
+                "alpha is a mapping by feature name, but the columns have no names, as those of a frame have "
+                "(scikit-learn asks for names that are all strings); give a sequence instead."
             )
         unknown = [name for name in alpha if name not in set(names)]
         if unknown:
