@@ -6,13 +6,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from benchmarks import correlation, memory, scaling, speed, start, threads
+from benchmarks import clustering, correlation, memory, scaling, speed, start, threads
 from benchmarks.machine import described, machine
 from benchmarks.report import Table, target_table
 from benchmarks.rounds import timed
 
 BENCHMARKS: dict[str, ModuleType] = {
-    module.__name__.rpartition(".")[2]: module for module in (speed, memory, start, scaling, threads, correlation)
+    module.__name__.rpartition(".")[2]: module
+    for module in (speed, memory, start, scaling, threads, correlation, clustering)
 }
 RESULTS = Path(__file__).parent / "results"
 

@@ -1,4 +1,4 @@
-"""The pictures of the README and the docs: alpha between its limits, and where correlations disagree."""
+"""The pictures of the README and the docs: alpha between its limits, where correlations disagree, and clusters."""
 
 from pathlib import Path
 
@@ -80,10 +80,25 @@ def draw_correlations() -> Figure:
     return figure
 
 
+def draw_clusters() -> Figure:
+    """Two of the paper's mixtures: bumps over a thin layer of scattered values, and two exponentials."""
+    random = np.random.default_rng(0)
+    bumps = random.normal(1, 0.75, 275), random.normal(4, 1, 150), random.uniform(0, 20, 75)
+    exponentials = random.exponential(1, 400), 10 + random.exponential(4, 100)
+    titles = "Two bumps and scattered values, N = 500", "Two exponentials, N = 500"
+    figure = Figure(figsize=(10.6, 3.6), layout="constrained")
+    for axes, parts, title in zip(figure.subplots(1, 2), (bumps, exponentials), titles, strict=True):
+        kdi.ClusterDisplay.from_data(np.concatenate(parts), bins=50, ax=axes)
+        axes.set_title(title, **TITLE)
+        axes.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
 def main() -> None:
     IMAGES.mkdir(parents=True, exist_ok=True)
     draw(sample()).savefig(IMAGES / "alpha.png", dpi=140)
     draw_correlations().savefig(IMAGES / "correlation.png", dpi=120)
+    draw_clusters().savefig(IMAGES / "clusters.png", dpi=120)
 
 
 if __name__ == "__main__":

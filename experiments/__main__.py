@@ -13,11 +13,13 @@ from types import ModuleType
 from typing import Any
 
 from benchmarks.report import Table
-from experiments import correlation_inference
+from experiments import clustering, correlation_inference
 
-EXPERIMENTS: dict[str, ModuleType] = {module.__name__.rpartition(".")[2]: module for module in (correlation_inference,)}
+EXPERIMENTS: dict[str, ModuleType] = {
+    module.__name__.rpartition(".")[2]: module for module in (correlation_inference, clustering)
+}
 RESULTS = Path(__file__).parent / "results"
-LIBRARIES = ("kdi", "numpy", "scipy")
+LIBRARIES = ("kdi", "numpy", "scipy", "scikit-learn")
 
 
 def main() -> None:

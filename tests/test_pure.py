@@ -254,6 +254,9 @@ CORE_TESTS = [
     "test_accuracy.py",
     "test_correlation.py",
     "test_corr.py",
+    "test_modes.py",
+    "test_cluster.py",
+    "test_cluster_refused.py",
 ]
 # the largest samples and matrices once are enough: NumPy sums them directly
 NOT_AGAIN = " and ".join(

@@ -1,5 +1,6 @@
 """The kernel density integral transformation: between min-max scaling and the quantile transform."""
 
+from kdi import compat
 from kdi.clusters import cluster
 from kdi.comparison import compare_correlations
 from kdi.correlate import correlation
@@ -19,6 +20,7 @@ __all__ = [
     "Sketch",
     "cluster",
     "compare_correlations",
+    "compat",
     "corr",
     "correlation",
 ]

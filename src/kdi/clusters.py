@@ -67,7 +67,7 @@ class Clusters:
         return assign(as_column(x, "x"), self.boundaries)
 
     def predict_proba(self, x: ArrayLike) -> Floats:
-        """Each cluster's share of the density at x.
+        """Each cluster's share of the density at x; where there is next to no density, the whole is its own cluster's.
 
         Parameters
         ----------
@@ -145,7 +145,7 @@ def cluster(
     Examples
     --------
     >>> import kdi
-    >>> result = kdi.cluster([1.0, 1.2, 1.3, 1.1, 5.0, 5.2, 5.1, 4.9, 30.0])
+    >>> result = kdi.cluster([1.0, 1.2, 1.3, 1.1, 5.0, 5.2, 5.1, 4.9, 9.0])
     >>> result.n_clusters, result.labels.tolist(), result.boundaries.round(1).tolist()
     (2, [0, 0, 0, 0, 1, 1, 1, 1, 1], [3.1])
     """
@@ -161,10 +161,15 @@ def cluster(
     factor = bandwidth_factor(alpha, float(counted.sum() if mass is None else mass[counted].sum()))
     check_bandwidth(bandwidth)
     n_threads = count_threads(None, len(column))
-    found = prune(find_valleys(column[:, None], mass, np.array([factor]), [bandwidth], chosen, n_threads)[0])
+    found = prune(find_valleys(column[:, None], mass, np.array([factor]), [bandwidth], chosen, _name, n_threads)[0])
     if n_clusters is not None:
-        found = with_n_clusters(column, mass, found, int(n_clusters), bandwidth, chosen, prune, "x")
+        found = with_n_clusters(column, mass, found, int(n_clusters), bandwidth, chosen, prune, _name)
     boundaries = found.boundaries
     sizes = weights_between(column, mass, boundaries)
     labels = assign(column, boundaries)
     return Clusters(labels, boundaries, found.centers, sizes, found.modes.depths, found.alpha, found)
+
+
+def _name(places: list[int]) -> str:
+    """What the one column is called in messages."""
+    return "x"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -228,7 +229,7 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         n_bins = _one_each(self.n_bins, n_features, "n_bins", _check_n_bins)
         n_threads = count_threads(self.n_jobs, table.size)
         prune = Pruning(self.min_size, self.significance)
-        found = find_valleys(table, weights, alphas, bandwidths, kernel, n_threads)
+        found = find_valleys(table, weights, alphas, bandwidths, kernel, partial(column_names, self), n_threads)
         result = []
         for j, (valleys, wanted) in enumerate(zip(found, n_bins, strict=True)):
             if self.strategy == "uniform":
@@ -236,9 +237,17 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             elif wanted == "auto" or valleys.density is None:
                 result.append(prune(valleys))
             else:
-                column, label = table[:, j], column_names(self, [j])
                 result.append(
-                    with_n_clusters(column, weights, prune(valleys), int(wanted), bandwidths[j], kernel, prune, label)
+                    with_n_clusters(
+                        table[:, j],
+                        weights,
+                        prune(valleys),
+                        int(wanted),
+                        bandwidths[j],
+                        kernel,
+                        prune,
+                        partial(_named, column_names(self, [j])),
+                    )
                 )
         return result
 
@@ -282,7 +291,14 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 "transform returns."
             )
         if self.encode == "ordinal":
-            return np.rint(encoded).astype(np.int64)
+            labels = np.rint(encoded).astype(np.int64)
+            wrong = np.argwhere((labels < 0) | (labels >= widths))
+            if len(wrong):
+                row, j = wrong[0]
+                raise ValueError(
+                    f"{column_names(self, [j])} has bins 0 to {widths[j] - 1}, got {encoded[row, j]} in row {row}."
+                )
+            return labels
         return np.column_stack([part.argmax(axis=1) for part in np.split(encoded, np.cumsum(widths)[:-1], axis=1)])
 
     def _read(self, X: Any, *, reset: bool) -> Table:
@@ -362,6 +378,11 @@ def _one_each(given: Any, n_features: int, name: str, check: Callable[[Any], Non
     for value in values:
         check(value)
     return values
+
+
+def _named(name: str, places: list[int]) -> str:
+    """The name of a column that is looked at alone."""
+    return name
 
 
 def _check_n_bins(n_bins: Any) -> None:

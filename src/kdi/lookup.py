@@ -77,14 +77,14 @@ def tabulate(
 ) -> AnyTable:
     """The table of a column at a bandwidth h >= 0, which may be infinite, with at most `max_knots` knots."""
     if not sketch.count:
-        return _lines(np.full(2, np.nan), np.zeros(2), 0.0)
+        return line_table(np.full(2, np.nan), np.zeros(2), 0.0)
     value_range = sketch.range
     if not value_range > NO_RANGE:
-        return _lines(np.array([sketch.minimum, sketch.maximum]), np.array([0.0, 1.0]), 0.0)
+        return line_table(np.array([sketch.minimum, sketch.maximum]), np.array([0.0, 1.0]), 0.0)
     relative = value_range / bandwidth if bandwidth else inf
     if relative / kernel.scale < FLAT:
         error = (relative / kernel.scale) ** 2
-        return _lines(np.array([sketch.minimum, sketch.maximum]), np.array([0.0, 1.0]), error)
+        return line_table(np.array([sketch.minimum, sketch.maximum]), np.array([0.0, 1.0]), error)
     if relative == inf:
         mass = sketch.moments[:, 0]
         error = 0.0 if sketch.is_exact else float(mass.max() / (sketch.weight - 0.5 * (mass[0] + mass[-1])))
@@ -138,7 +138,7 @@ def _through_values(sketch: Sketch, ranks: Floats, error: float, max_knots: int 
     """Lines through what T is at the values themselves: for h = 0 their mid-ranks, which T tends to as h does."""
     total = float(ranks[-1] - ranks[0])
     if not total > 0:  # one occupied cell
-        return _lines(np.array([sketch.minimum, sketch.maximum]), np.array([0.0, 1.0]), 1.0)
+        return line_table(np.array([sketch.minimum, sketch.maximum]), np.array([0.0, 1.0]), 1.0)
     levels = np.clip(np.maximum.accumulate((ranks - ranks[0]) / total), 0.0, 1.0)
     knots = sketch.places.astype(float) if sketch.is_exact else sketch.offsets + sketch.minimum
     knots[[0, -1]] = sketch.minimum, sketch.maximum
@@ -147,10 +147,10 @@ def _through_values(sketch: Sketch, ranks: Floats, error: float, max_knots: int 
         kept = np.unique(np.append(kept[:-1], len(knots) - 1))
         error += float(np.diff(levels[kept]).max())
         knots, levels = knots[kept], levels[kept]
-    return _lines(knots, levels, min(error, 1.0))
+    return line_table(knots, levels, min(error, 1.0))
 
 
-def _lines(knots: Floats, levels: Floats, error: float) -> LinearTable:
+def line_table(knots: Floats, levels: Floats, error: float) -> LinearTable:
     low, high = float(knots[0]), float(knots[-1])
     n_buckets = len(knots) - 1
     scale = n_buckets / (high - low) if high - low > NO_RANGE else 0.0

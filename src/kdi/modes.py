@@ -18,6 +18,7 @@ from kdi.integral import Integral
 from kdi.reference import cell_sum
 
 KNOTS_PER_BANDWIDTH = 32  # turning points closer than that differ in density by less than a millionth
+MAX_KNOTS = 2**18
 NOTHING = 1e-8  # of the highest density: less than one value among ten million makes
 
 
@@ -54,8 +55,7 @@ class Modes:
 def find_modes(integral: Integral) -> Modes:
     """All peaks and valleys of a density that can be told from rounding."""
     length, own = integral.high - integral.low, integral.bandwidth * integral.kernel.scale
-    n_knots = min(ceil(length / own * KNOTS_PER_BANDWIDTH) + 2, 2**18)
-    knots = np.linspace(0, length, n_knots)
+    knots = _knots(integral.positions, length, own)
     density, slope = core.slopes(
         integral.positions, integral.moments, integral.width, integral.kernel.order, own, knots
     )
@@ -69,6 +69,15 @@ def find_modes(integral: Integral) -> Modes:
     while len(modes.valleys) and modes.depths.min() < NOTHING:
         modes = modes.without(int(modes.depths.argmin()))
     return modes
+
+
+def _knots(positions: Floats, length: float, own: float) -> Floats:
+    """Where the density is looked at: everywhere, or around the values where the kernel is too narrow for that."""
+    n_knots = ceil(length / own * KNOTS_PER_BANDWIDTH) + 2
+    if n_knots <= MAX_KNOTS:
+        return np.linspace(0, length, n_knots)
+    around = own * np.linspace(-8, 8, 129)
+    return np.unique(np.clip(positions[:, None] + around, 0, length))
 
 
 def _turning_points(

@@ -174,9 +174,11 @@ class ClusterDisplay:
             raise ValueError(f"clusters must be a result of kdi.cluster, got {type(clusters).__name__}.")
         self.clusters = clusters
         self.x = as_column(x, "x")
+        if np.isnan(self.x).all():
+            raise ValueError("x must hold at least one value that is not NaN.")
 
     @classmethod
-    def from_data(cls, x: ArrayLike, *, bins: Any = "auto", ax: Any = None, **options: Any) -> Self:
+    def from_data(cls, x: ArrayLike, *, bins: Any = None, ax: Any = None, **options: Any) -> Self:
         """Cluster a variable and plot the clusters.
 
         Parameters
@@ -190,15 +192,15 @@ class ClusterDisplay:
         _pyplot()
         return cls(cluster(x, **options), x).plot(ax, bins=bins)
 
-    def plot(self, ax: Any = None, *, bins: Any = "auto") -> Self:
+    def plot(self, ax: Any = None, *, bins: Any = None) -> Self:
         """Draw the clusters.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
             New ones by default.
-        bins : int, sequence or str, default="auto"
-            Bins of the histogram, as in `numpy.histogram_bin_edges`; "auto" takes 40 to 200.
+        bins : int, sequence or str, optional
+            Bins of the histogram, as in `numpy.histogram_bin_edges`; 40 to 200 by default.
         """
         plt = _pyplot()
         if ax is None:
@@ -224,7 +226,7 @@ class ClusterDisplay:
 
 def _histogram_edges(values: Floats, bins: Any) -> Floats:
     """Edges of a histogram; by default no fewer than show a shape, and no more than can be seen."""
-    if not isinstance(bins, str) or bins != "auto":
+    if bins is not None:
         return np.histogram_bin_edges(values, bins)
     if not np.ptp(values):
         return np.histogram_bin_edges(values, 1)

@@ -7,6 +7,7 @@ In T, isolated values lie close together, so that thin regions are not cut into 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import inf, pi, sqrt
@@ -33,6 +34,7 @@ FINER = 4.0  # cells of the T are finer than their integral asks for, since thei
 ROUGHNESS = 1 / (2 * sqrt(pi))
 
 
+NARROWEST = 1e-12  # bandwidth of the T, in units of their range, below which a kernel is lost in rounding
 # Where there are too few valleys for a number of clusters: alphas to try, as factors of the given one, nearest first.
 FACTORS = [2.0 ** (sign * step / 4) for step in range(1, 29) for sign in (1, -1)]
 
@@ -140,7 +142,7 @@ class Valleys:
         densities = self._densities(levels, [slice(*pair) for pair in pairwise(ends)])
         total = densities.sum(axis=1, keepdims=True)
         own = np.eye(self.n_clusters)[assign(levels - self.density.low, self.modes.valleys)]
-        faint = total < 1e-9 / self.density.bandwidth  # of which rounding makes a large part
+        faint = total < 1e-8 / self.density.bandwidth  # of which rounding makes a large part
         shares = np.where(faint, own, densities / np.where(faint, 1.0, total))
         return np.where(np.isnan(values)[:, None], np.nan, shares)
 
@@ -172,12 +174,16 @@ def find_valleys(
     alphas: Floats,
     bandwidths: list[Any],
     kernel: Kernel,
+    name: Callable[[list[int]], str],
     n_threads: int = 1,
 ) -> list[Valleys]:
-    """The clusters of each column, with all the valleys that its density has."""
+    """The clusters of each column, with all the valleys that its density has; `name` says what to call columns."""
     table = np.asarray(table, dtype=float)
     scan = scan_columns(table, weights, n_threads)
     sketches = sketch_columns(table, weights, scan, cell_widths(kernel, alphas, scan), n_threads)
+    wide = [j for j, sketch in enumerate(sketches) if sketch.range == inf]
+    if wide:
+        raise ValueError(f"the range of {name(wide)} is too large for float64; divide the values first.")
     with np.errstate(invalid="ignore"):  # inf times the deviation of a constant
         spreads = alphas * np.array([sketch.std for sketch in sketches])
     tables = [
@@ -195,7 +201,12 @@ def find_valleys(
             nothing = Modes(*(np.zeros(n) for n in (n_clusters, 0, n_clusters, 0)))
             found.append(Valleys(tables[j], None, nothing, np.full(n_clusters, sketch.weight), float(alphas[j])))
             continue
-        density = Integral(sketch, GAUSSIAN, float(factors[j]) * sketch.std, FINER)
+        spread = float(factors[j]) * sketch.std
+        if not spread > NARROWEST:
+            raise ValueError(
+                f"the bandwidth {bandwidths[j]!r} of {name([j])} is too small: {spread} of its KD-integral."
+            )
+        density = Integral(sketch, GAUSSIAN, spread, FINER)
         modes = find_modes(density)
         sizes = weights_between(levels[:, j] - density.low, weights, modes.valleys)
         found.append(Valleys(tables[j], density, modes, sizes, float(alphas[j])).distinct())
@@ -234,7 +245,7 @@ def with_n_clusters(
     bandwidth: Any,
     kernel: Kernel,
     prune: Pruning,
-    name: str,
+    name: Callable[[list[int]], str],
 ) -> Valleys:
     """Exactly so many clusters of one column: by closing the shallowest valleys, or by the nearest alpha with enough.
 
@@ -244,12 +255,12 @@ def with_n_clusters(
     start = found.alpha if 0 < found.alpha < inf else 1.0
     for alpha in (found.alpha, *(start * factor for factor in FACTORS), inf, 0.0):
         if most < n_clusters:
-            found = prune(find_valleys(column[:, None], weights, np.array([alpha]), [bandwidth], kernel)[0])
+            found = prune(find_valleys(column[:, None], weights, np.array([alpha]), [bandwidth], kernel, name)[0])
             most = max(most, found.n_clusters)
         if found.n_clusters >= n_clusters:
             return found.at_most(n_clusters)
     raise ValueError(
-        f"{name} has no {n_clusters} clusters at any alpha: at most {most} were found. A smaller bandwidth than "
+        f"{name([0])} has no {n_clusters} clusters at any alpha: at most {most} were found. A smaller bandwidth than "
         f"{bandwidth!r} finds more."
     )
 

@@ -1,0 +1,182 @@
+"""Clusters of one variable: kdi.cluster up to 10,000,000 values, and its neighbours at the sizes that they can do.
+
+The others answer other questions: jenkspy, ckwrap and GaussianMixture are told that there are two clusters, HDBSCAN how
+small one may be. Each is measured on the same two bumps, which all of them should tell apart.
+"""
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from benchmarks import rounds
+from benchmarks.answers import require
+from benchmarks.correlation import ratio, run_once, seconds
+from benchmarks.report import Table, Target, number
+
+LARGEST, QUICK_LARGEST = 10_000_000, 1_000_000
+BUDGET_SECONDS, QUICK_BUDGET_SECONDS = 60.0, 5.0
+SEED = 0
+SHARE = 0.67  # of the values in the left bump; the paper's third mixture
+# A boundary anywhere near the valley gives about 0.9.
+AGREEMENT = 0.85
+GRID = 2e-3  # kditransform's valleys lie on a grid of steps of 1e-3, and its integral is off by up to 1e-3
+SMALLEST = 0.01  # share of the values that is the smallest cluster for HDBSCAN
+
+Values = Any
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A way to label values, and the share of the largest size that it can do in a minute."""
+
+    label: Callable[[Values], Any]
+    largest: float
+
+
+def kdi_labels(values: Values) -> Any:
+    import kdi
+
+    return kdi.cluster(values).labels
+
+
+def kditransform_labels(values: Values) -> Any:
+    from kditransform import KDIDiscretizer
+
+    # A copy, as anyone has to make who needs the values afterwards: fit alters them.
+    column = values[:, None].copy()
+    return KDIDiscretizer().fit(column).transform(column)[:, 0]
+
+
+def jenkspy_labels(values: Values) -> Any:
+    import jenkspy
+
+    breaks = jenkspy.jenks_breaks(values, n_classes=2)
+    return values > breaks[1]
+
+
+def ckwrap_labels(values: Values) -> Any:
+    import ckwrap
+
+    return ckwrap.ckmeans(values, 2).labels
+
+
+def hdbscan_labels(values: Values) -> Any:
+    from sklearn.cluster import HDBSCAN
+
+    return HDBSCAN(min_cluster_size=int(SMALLEST * len(values)), copy=True).fit_predict(values[:, None])
+
+
+def mixture_labels(values: Values) -> Any:
+    from sklearn.mixture import GaussianMixture
+
+    return GaussianMixture(2, random_state=SEED).fit_predict(values[:, None])
+
+
+CONTENDERS = {
+    "kdi.cluster": Contender(kdi_labels, 1),
+    "ckwrap": Contender(ckwrap_labels, 1),
+    "GaussianMixture": Contender(mixture_labels, 0.1),
+    "kditransform": Contender(kditransform_labels, 0.1),
+    "HDBSCAN": Contender(hdbscan_labels, 0.01),
+    "jenkspy": Contender(jenkspy_labels, 0.001),
+}
+
+
+def measure(quick: bool) -> dict[str, Any]:
+    warnings.simplefilter("ignore")  # to print one takes time that is no algorithm's
+    for contender in CONTENDERS.values():
+        contender.label(two_bumps(1000)[0])  # numba compiles and libraries load here, not in a timed round
+    largest, budget = (QUICK_LARGEST, QUICK_BUDGET_SECONDS) if quick else (LARGEST, BUDGET_SECONDS)
+    return {f"{share:g}": measure_size(round(share * largest), share, budget) for share in (0.001, 0.01, 0.1, 1.0)}
+
+
+def two_bumps(n: int) -> tuple[Values, Any]:
+    """Values, and which bump each comes from."""
+    generator = np.random.default_rng([SEED, n])
+    right = generator.random(n) >= SHARE
+    return np.where(right, generator.normal(4, 1, n), generator.normal(1, 0.5, n)), right
+
+
+def measure_size(n: int, share: float, budget: float) -> dict[str, Any]:
+    print(f"clustering: {n:,} values", flush=True)
+    values, truth = two_bumps(n)
+    work = {
+        name: partial(contender.label, values) for name, contender in CONTENDERS.items() if contender.largest >= share
+    }
+    outputs, costs = run_once(work)
+    scores = check(values, truth, outputs)
+    clocked = {name: partial(seconds, call) for name, call in work.items()}
+    # One round is enough for those that take much of a minute.
+    times = rounds.interleaved(clocked, rounds.turns(costs, budget, fewest=1))
+    return {
+        "values": n,
+        "times": {
+            name: {**rounds.summary(taken), "rounds": len(taken), "clusters": clusters(outputs[name])}
+            | {"ari": scores[name]}
+            for name, taken in times.items()
+        },
+    }
+
+
+def check(values: Values, truth: Any, outputs: Mapping[str, Any]) -> dict[str, float]:
+    """Raise AssertionError at a wrong answer, else return how far each agrees with the truth."""
+    from sklearn.metrics import adjusted_rand_score
+
+    scores = {name: float(adjusted_rand_score(truth, labels)) for name, labels in outputs.items()}
+    for name in outputs:
+        if name != "HDBSCAN":  # which calls the sparse values noise
+            require(f"{name}, number of clusters", abs(clusters(outputs[name]) - 2), 0)
+            require(f"{name}, agreement with the truth", 1 - scores[name], 1 - AGREEMENT)
+    if "kditransform" in outputs:
+        levels = integral(values)
+        ends = [levels[outputs[name] == 0].max() for name in ("kdi.cluster", "kditransform")]
+        require("kdi.cluster against kditransform, the boundary", abs(ends[0] - ends[1]), GRID)
+    if "jenkspy" in outputs:  # both find the optimum
+        ends = [values[outputs[name] == outputs[name][values.argmin()]].max() for name in ("jenkspy", "ckwrap")]
+        require("jenkspy against ckwrap, the last value on the left", abs(ends[0] - ends[1]), 0)
+    return scores
+
+
+def integral(values: Values) -> Any:
+    import kdi
+
+    return kdi.KDITransformer().fit_transform(values[:, None])[:, 0]
+
+
+def clusters(labels: Any) -> int:
+    return len(np.unique(labels[labels >= 0]))
+
+
+def tables(results: dict[str, Any]) -> list[Table]:
+    return [size_table(**measured) for measured in results.values()]
+
+
+def size_table(values: int, times: dict[str, Any]) -> Table:
+    rows = []
+    for name, figures in times.items():
+        cells = [number(figures["min"]), number(figures["median"]), number(1e6 * figures["min"] / values)]
+        cells += [number(ratio(times, name, "kdi.cluster")), str(figures["clusters"]), f"{figures['ari']:.3f}"]
+        rows.append([name, *cells, str(figures["rounds"])])
+    header = ["", "minimum", "median", "ns a value", "of kdi.cluster", "clusters", "ARI", "rounds"]
+    note = (
+        "Over interleaved rounds in one process; ratios are of the minima; ARI against the true labels. "
+        f"ckwrap, jenkspy and GaussianMixture are given K = 2, HDBSCAN min_cluster_size = {SMALLEST:.0%} of the values."
+    )
+    return Table(f"Clusters of {values:,} values, milliseconds", header, rows, note)
+
+
+def targets(results: dict[str, Any]) -> list[Target]:
+    """That time is linear in the number of values, and that the largest is done at all."""
+    largest, tenth = results["1"], results["0.1"]
+    per_value = [1e6 * one["times"]["kdi.cluster"]["min"] / one["values"] for one in (largest, tenth)]
+    return [
+        Target(
+            f"kdi.cluster, {largest['values']:,} values: at most 1.5 times as long a value as {tenth['values']:,}",
+            f"{number(per_value[0])} and {number(per_value[1])} ns a value",
+            per_value[0] <= 1.5 * per_value[1],
+        )
+    ]

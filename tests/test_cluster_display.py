@@ -1,0 +1,216 @@
+"""kdi.ClusterDisplay: the histogram, the density and the boundaries."""
+
+import subprocess
+import sys
+
+import matplotlib
+import numpy as np
+import pytest
+from cluster_oracle import mixture
+from matplotlib.colors import to_hex
+from numpy.testing import assert_allclose, assert_array_equal
+
+import kdi
+
+matplotlib.use("Agg")
+from matplotlib import pyplot as plt
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture
+def values():
+    return mixture(2, 500)[0]
+
+
+def vertical_lines(ax):
+    """The x of every line that goes straight up."""
+    ends = [(np.asarray(line.get_xdata(), dtype=float), np.asarray(line.get_ydata())) for line in ax.lines]
+    return sorted(float(x[0]) for x, y in ends if len(x) == 2 and x[0] == x[1] and y[0] != y[1])
+
+
+def bars(ax):
+    """Left end, right end, height and colour of every bar that can be seen."""
+    return [
+        (bar.get_x(), bar.get_x() + bar.get_width(), bar.get_height(), to_hex(bar.get_facecolor()))
+        for container in ax.containers
+        for bar in container
+        if bar.get_height() > 0
+    ]
+
+
+def legend(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+class TestFigure:
+    def test_one_line_for_every_boundary(self, values):
+        display = kdi.ClusterDisplay.from_data(values)
+        assert display.clusters.n_clusters == 3
+        assert_allclose(vertical_lines(display.ax_), kdi.cluster(values).boundaries, rtol=0, atol=0)
+
+    def test_bars_count_the_values_of_each_cluster(self, values):
+        display = kdi.ClusterDisplay.from_data(values)
+        colours = {}
+        for left, right, height, colour in bars(display.ax_):
+            colours.setdefault(colour, []).append((left, right, height))
+        assert len(colours) == display.clusters.n_clusters
+        by_place = sorted(colours.values(), key=lambda found: min(left for left, _, _ in found))
+        assert_array_equal([sum(height for *_, height in found) for found in by_place], display.clusters.sizes)
+        ends = [-np.inf, *display.clusters.boundaries, np.inf]
+        for found, low, high in zip(by_place, ends[:-1], ends[1:], strict=True):
+            assert all(right > low and left < high for left, right, _ in found)
+
+    def test_bins(self, values):
+        edges = np.linspace(-5, 25, 31)
+        display = kdi.ClusterDisplay.from_data(values, bins=edges)
+        counts = np.zeros(30)
+        for left, _, height, _ in bars(display.ax_):
+            counts[int(np.rint(left + 5))] += height
+        assert_array_equal(counts, np.histogram(values, edges)[0])
+
+    def test_a_number_of_bins(self, values):
+        display = kdi.ClusterDisplay.from_data(values, bins=7)
+        width = np.ptp(values) / 7
+        assert_allclose([right - left for left, right, *_ in bars(display.ax_)], width, rtol=1e-9)
+
+    def test_no_bins_are_the_default_ones(self, values):
+        given, default = (bars(kdi.ClusterDisplay.from_data(values, **o).ax_) for o in ({"bins": None}, {}))
+        assert given == default
+
+    def test_the_density_peaks_at_centers(self, values):
+        display = kdi.ClusterDisplay.from_data(values)
+        curve = max(display.ax_.lines, key=lambda line: len(line.get_xdata()))
+        x, y = curve.get_xdata(), curve.get_ydata()
+        assert (y >= 0).all()
+        peaks = x[1:-1][(y[1:-1] > y[:-2]) & (y[1:-1] > y[2:])]
+        assert_allclose(peaks, display.clusters.centers, rtol=0, atol=x[1] - x[0])
+        total = max(height for *_, height, _ in bars(display.ax_))
+        assert 0 < y.max() <= 1.01 * max(total, display.ax_.get_ylim()[1])
+
+    def test_it_says_what_is_what(self, values):
+        ax = kdi.ClusterDisplay.from_data(values).ax_
+        text = " ".join([*legend(ax), ax.get_xlabel(), ax.get_ylabel()])
+        assert legend(ax).count("boundaries") == 1
+        for word in ("density", "boundaries", "values"):
+            assert word in text
+
+    def test_every_text_is_inside_the_figure(self, values):
+        display = kdi.ClusterDisplay.from_data(values)
+        figure = display.figure_
+        figure.draw_without_rendering()
+        for text in [*display.ax_.get_legend().get_texts(), display.ax_.xaxis.label, display.ax_.yaxis.label]:
+            box = text.get_window_extent()
+            assert figure.bbox.x0 <= box.x0 < box.x1 <= figure.bbox.x1
+            assert figure.bbox.y0 <= box.y0 < box.y1 <= figure.bbox.y1
+
+    def test_everything_is_in_sight(self, values):
+        display = kdi.ClusterDisplay.from_data(values)
+        left, right = display.ax_.get_xlim()
+        assert left <= values.min() <= values.max() <= right
+        assert display.ax_.get_ylim()[1] >= max(height for *_, height, _ in bars(display.ax_))
+
+    @pytest.mark.parametrize("x", [[3.0, 3.0, 3.0], [3.0], [1.0, 2.0]])
+    def test_one_cluster_has_no_boundary(self, x):
+        display = kdi.ClusterDisplay.from_data(x, bandwidth=2.0)
+        assert vertical_lines(display.ax_) == []
+        assert sum(height for *_, height, _ in bars(display.ax_)) == len(x)
+        assert "boundaries" not in legend(display.ax_)
+
+    def test_missing_values_are_left_out(self, values):
+        holes = np.insert(values, 3, np.nan)
+        display = kdi.ClusterDisplay.from_data(holes)
+        assert sum(height for *_, height, _ in bars(display.ax_)) == 500
+        assert_array_equal(vertical_lines(display.ax_), vertical_lines(kdi.ClusterDisplay.from_data(values).ax_))
+
+    def test_far_outliers_make_no_endless_histogram(self, values):
+        display = kdi.ClusterDisplay.from_data(np.append(values, 1e9))
+        assert len({left for left, *_ in bars(display.ax_)}) <= 1000
+        assert sum(height for *_, height, _ in bars(display.ax_)) == 501
+
+    def test_it_can_be_drawn(self, values, tmp_path):
+        kdi.ClusterDisplay.from_data(values).figure_.savefig(tmp_path / "clusters.png")
+        assert (tmp_path / "clusters.png").stat().st_size > 1000
+
+
+class TestUse:
+    def test_options_reach_cluster(self, values):
+        options = {"alpha": 0.5, "bandwidth": 0.05, "kernel": "gaussian", "n_clusters": 4}
+        display = kdi.ClusterDisplay.from_data(values, **options)
+        assert_array_equal(vertical_lines(display.ax_), kdi.cluster(values, **options).boundaries)
+
+    def test_weights_reach_cluster(self, values):
+        weights = np.arange(500.0)
+        display = kdi.ClusterDisplay.from_data(values, weights=weights)
+        assert_array_equal(display.clusters.boundaries, kdi.cluster(values, weights=weights).boundaries)
+
+    def test_from_a_result(self, values):
+        clusters = kdi.cluster(values)
+        display = kdi.ClusterDisplay(clusters, values)
+        assert not hasattr(display, "ax_")
+        assert display.clusters is clusters
+        assert display.plot() is display
+        assert_array_equal(vertical_lines(display.ax_), clusters.boundaries)
+
+    def test_axes_that_are_given(self, values):
+        _, (left, right) = plt.subplots(1, 2)
+        display = kdi.ClusterDisplay.from_data(values, ax=right)
+        assert display.ax_ is right
+        assert display.figure_ is right.figure
+        assert left.lines[:] == [] == list(left.patches)
+        assert len(plt.get_fignums()) == 1
+        kdi.ClusterDisplay(display.clusters, values).plot(ax=left)
+        assert_array_equal(vertical_lines(left), vertical_lines(right))
+
+    def test_values_are_left_alone(self, values):
+        values.flags.writeable = False
+        before = values.copy()
+        kdi.ClusterDisplay.from_data(values)
+        assert_array_equal(values, before)
+
+
+class TestRefused:
+    @pytest.mark.parametrize("bad", [None, [1.0, 2.0], "clusters"])
+    def test_what_is_no_result(self, bad, values):
+        with pytest.raises(ValueError, match=rf"clusters must be .*kdi\.cluster.*{type(bad).__name__}"):
+            kdi.ClusterDisplay(bad, values)
+
+    @pytest.mark.parametrize(
+        ("bad", "said"), [([[1.0]], r"one dimension.*\(1, 1\)"), ([np.inf], "finite.*inf"), (["a"], "numbers.*'a'")]
+    )
+    def test_what_are_no_values(self, bad, said, values):
+        with pytest.raises(ValueError, match=said):
+            kdi.ClusterDisplay(kdi.cluster(values), bad).plot()
+        with pytest.raises(ValueError, match=said):
+            kdi.ClusterDisplay.from_data(bad)
+
+    @pytest.mark.parametrize("bad", [[], [np.nan]])
+    def test_no_values_to_draw(self, bad, values):
+        with pytest.raises(ValueError, match="x must"):
+            kdi.ClusterDisplay(kdi.cluster(values), bad).plot()
+        with pytest.raises(ValueError, match="x must"):
+            kdi.ClusterDisplay.from_data(bad)
+
+    def test_a_bad_option_leaves_no_figure_behind(self, values):
+        with pytest.raises(ValueError, match="kernel"):
+            kdi.ClusterDisplay.from_data(values, kernel="triangle")
+        assert plt.get_fignums() == []
+
+    def test_without_matplotlib(self):
+        code = """
+import sys
+sys.modules["matplotlib"] = sys.modules["matplotlib.pyplot"] = None
+import kdi
+try:
+    kdi.ClusterDisplay.from_data([1.0, 2.0, 3.0])
+except ImportError as error:
+    print(error)
+"""
+        done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert "matplotlib" in done.stdout
+        assert "pip install" in done.stdout

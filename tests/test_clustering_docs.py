@@ -1,0 +1,156 @@
+"""The clustering experiment runs, its figures are what they are said to be, and docs/clustering.md shows those."""
+
+import csv
+import doctest
+import re
+import subprocess
+import sys
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.metrics import silhouette_score
+
+ROOT = Path(__file__).parent.parent
+RESULTS = ROOT / "experiments" / "results"
+PAGE = (ROOT / "docs" / "clustering.md").read_text(encoding="utf-8")
+MIXTURES = [f"mixture {k}" for k in range(1, 6)]
+UNIMODAL = ["normal", "exponential", "lognormal", "t, 2 df", "uniform", "uniform, α = ∞"]
+LEVELS = ["kdi", *(f"kdi, significance {level}" for level in ("0.4", "0.3", "0.2", "0.1", "0.05", "0.01"))]
+METHODS = [
+    *("kdi", "kdi, significance 0.3", "kdi, significance 0.1", "kdi, significance 0.05", "kdi, significance 0.01"),
+    *("kditransform", "KMeans, silhouette", "GMM, BIC", "Bayesian GMM", "MeanShift", "HDBSCAN"),
+    *("KDE minima", "adaptive KDE minima"),
+]
+
+
+def read(path):
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def expected_cells(sizes):
+    """All rows of the experiment: what, data, n, method."""
+    cells = set(product(["all methods"], MIXTURES, sizes, METHODS))
+    cells |= set(product(["agreement"], MIXTURES, sizes, ["kdi and kditransform"]))
+    return cells | set(product(["significance"], [*MIXTURES, *UNIMODAL], sizes, LEVELS))
+
+
+def cells(rows):
+    return [(row["measured"], row["data"], row["n"], row["method"]) for row in rows]
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory):
+    """Folder, rows and output of a quick run."""
+    pytest.importorskip("kditransform")
+    out = tmp_path_factory.mktemp("results")
+    command = [sys.executable, "-W", "error", "-m", "experiments", "clustering", "--quick", "--out", str(out)]
+    finished = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, encoding="utf-8", timeout=600)
+    assert finished.returncode == 0, finished.stderr
+    return out, read(out / "clustering.csv"), finished.stdout
+
+
+@pytest.fixture
+def experiment(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT)
+    from experiments import clustering
+
+    return clustering
+
+
+class TestExperiment:
+    def test_rows(self, quick):
+        found = cells(quick[1])
+        assert len(found) == len(set(found))
+        assert set(found) == expected_cells(["100", "200"])
+
+    def test_shares(self, quick):
+        for row in quick[1]:
+            assert 0 <= float(row["right"]) <= 1
+            if row["measured"] == "all methods":
+                assert -0.5 <= float(row["ari"]) <= 1
+                assert float(row["mean_clusters"]) >= 1
+
+    def test_significance_only_closes_valleys(self, quick):
+        found = {cell: float(row["mean_clusters"] or 0) for cell, row in zip(cells(quick[1]), quick[1], strict=True)}
+        for data, n in product([*MIXTURES, *UNIMODAL], ["100", "200"]):
+            numbers = [found["significance", data, n, method] for method in LEVELS]
+            assert numbers == sorted(numbers, reverse=True)
+
+    def test_tables(self, quick):
+        out, _, printed = quick
+        report = (out / "clustering.md").read_text(encoding="utf-8")
+        assert "quick run" in report
+        for title in ("Share of runs with the right number of clusters", "The choice of significance"):
+            assert f"### {title}" in report
+            assert title in printed
+
+
+class TestParts:
+    @pytest.mark.parametrize("data", MIXTURES)
+    @pytest.mark.parametrize("n", [100, 200, 500])
+    def test_labels_belong_to_the_values(self, experiment, data, n):
+        values, labels = experiment.mixture(data, n, 3)
+        assert len(values) == len(labels) == n
+        shares = [share for share, _ in experiment.MIXTURES[data]]
+        assert np.bincount(labels).tolist() == pytest.approx([share * n for share in shares])
+        assert values[labels == 0].mean() < values[labels == 1].mean()
+
+    @pytest.mark.parametrize("k", [2, 3, 7])
+    def test_silhouette_is_that_of_scikit_learn(self, experiment, rng, k):
+        values = rng.lognormal(size=60)
+        labels = np.searchsorted(np.sort(values)[np.linspace(0, 59, k + 1)[1:-1].astype(int)], values)
+        expected = silhouette_score(values[:, None], labels)
+        assert experiment.silhouette(values, labels) == pytest.approx(expected, abs=1e-12)
+
+    def test_density_without_sensitivity_is_scipys(self, experiment, rng):
+        from scipy.stats import gaussian_kde
+
+        values, places = rng.normal(size=50), np.linspace(-2, 2, 7)
+        kde = gaussian_kde(values)
+        found = experiment.density(values, np.full(50, kde.factor * values.std(ddof=1)), places)
+        np.testing.assert_allclose(found, kde(places), rtol=1e-12)
+
+    def test_hdbscan_merges_below_epsilon(self, experiment):
+        groups = [np.linspace(start, start + 0.4, 10) for start in (0, 0.8, 5, 10, 10.8)]
+        values = np.concatenate(groups)
+        labels = {epsilon: experiment.hdbscan(values, 5, epsilon) for epsilon in (0.0, 0.6)}
+        assert len(np.unique(labels[0.0])) == 5
+        assert [len(np.unique(part)) for part in np.split(labels[0.6], [20, 30])] == [1, 1, 1]
+        assert len(np.unique(labels[0.6])) == 3
+
+
+class TestPage:
+    def test_examples_run(self, monkeypatch):
+        monkeypatch.chdir(ROOT)
+        text = "\n".join(re.findall(r"```pycon\n(.*?)```", PAGE, flags=re.DOTALL))
+        examples = doctest.DocTestParser().get_doctest(text, {}, "clustering.md", "docs/clustering.md", 0)
+        assert len(examples.examples) > 20
+        messages = []
+        outcome = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(examples, out=messages.append)
+        assert outcome.failed == 0, "".join(messages)
+
+    def test_measured_tables_are_those_of_the_results(self):
+        report = (RESULTS / "clustering.md").read_text(encoding="utf-8").splitlines()
+        shown = [line for line in PAGE.splitlines() if re.match(r"\|.*\d\.\d", line)]
+        assert len(shown) >= 60
+        assert set(shown) <= set(report)
+
+    def test_results_are_of_a_full_run(self):
+        assert set(cells(read(RESULTS / "clustering.csv"))) == expected_cells(
+            ["100", "200", "500", "1000", "2000", "5000"]
+        )
+
+    def test_kdi_reaches_kditransform(self):
+        rows = read(RESULTS / "clustering.csv")
+        found = dict(zip(cells(rows), rows, strict=True))
+        for data, n in product(MIXTURES, ["100", "200", "500", "1000", "2000", "5000"]):
+            ours, theirs = (found["all methods", data, n, method] for method in ("kdi", "kditransform"))
+            assert float(ours["right"]) >= float(theirs["right"])
+            assert float(ours["ari"]) >= float(theirs["ari"]) - 2e-3  # a boundary half a step of the grid away
+
+    def test_links(self):
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", PAGE):
+            assert (ROOT / "docs" / target).exists(), target
