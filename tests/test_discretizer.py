@@ -405,7 +405,7 @@ class TestMissing:
 
     def test_nothing_but_missing_values(self, holes):
         holes[:, 1] = np.nan
-        with pytest.warns(UserWarning, match="constant"):
+        with pytest.warns(UserWarning, match="Feature 1 has no values"):
             model = KDIDiscretizer(missing="bin", encode="onehot-dense").fit(holes)
         out = model.transform(holes)
         names = list(model.get_feature_names_out())
@@ -420,7 +420,7 @@ class TestMissing:
     def test_values_without_weight_are_no_values(self, table):
         table[1:, 1] = np.nan
         weights = np.r_[0.0, np.ones(299)]
-        with pytest.warns(UserWarning, match="constant"):
+        with pytest.warns(UserWarning, match="Feature 1 has no values"):
             model = KDIDiscretizer(missing="bin", encode="ordinal").fit(table, sample_weight=weights)
         assert_array_equal(model.transform(table)[:, 1], np.r_[0, np.ones(299)])
 

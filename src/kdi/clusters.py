@@ -124,7 +124,8 @@ def cluster(
         Close valleys that a sample of this size would show by chance: those that are not below the lower peak beside
         them at this level of significance, for example 0.05.
     weights : array-like of shape (n,), optional
-        A weight of 2 is a repetition, a weight of 0 a removal.
+        A weight of 2 is a repetition, a weight of 0 a removal. Their sum is the size of the sample, on which the rules
+        for the bandwidth depend: weights that sum to 1 are a sample of one.
 
     Returns
     -------

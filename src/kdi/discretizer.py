@@ -46,7 +46,8 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     missing : {"error", "bin"}, default="error"
         NaN is refused, or is a bin of its own, after the last.
     strategy : {"valley", "uniform"}, default="valley"
-        Cut at the valleys of the density, or the KD-integral at equal steps, which gives smoothed quantiles.
+        Cut at the valleys of the density, or the KD-integral at equal steps, which gives smoothed quantiles. Only
+        valleys have a bandwidth, a smallest size and a significance.
     kernel : {"polyexp", "gaussian"}, default="polyexp"
         Kernel of the KD-integral.
     min_size, significance : float, optional
@@ -119,7 +120,7 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         X : array-like of shape (n_samples, n_features)
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
-            A weight of 2 is a repetition, a weight of 0 a removal.
+            A weight of 2 is a repetition, a weight of 0 a removal; their sum is the size of the sample.
         """
         self._check_parameters()
         table = self._read(X, reset=True)
@@ -177,7 +178,7 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         parts = []
         for j, valleys in enumerate(self.valleys_):
             values = table[:, j].astype(float)
-            shares = valleys.shares(values) if valleys.n_clusters else np.full((len(values), 1), np.nan)
+            shares = valleys.shares(values)
             if self.missing == "bin":
                 gone = np.isnan(values)
                 shares[gone] = 0.0
@@ -215,7 +216,7 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return names
         out = []
         for name, edges in zip(names, self.bin_edges_, strict=True):
-            out += [f"{name}_{interval}" for interval in _intervals(edges[1:-1])]
+            out += [f"{name}_{interval}" for interval in _intervals(edges)]
             out += [f"{name}_missing"] * (self.missing == "bin")
         return np.array(out, dtype=object)
 
@@ -237,19 +238,18 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             elif wanted == "auto" or valleys.density is None:
                 result.append(prune(valleys))
             else:
-                result.append(
-                    with_n_clusters(
-                        table[:, j],
-                        weights,
-                        prune(valleys),
-                        int(wanted),
-                        bandwidths[j],
-                        kernel,
-                        prune,
-                        partial(_named, column_names(self, [j])),
-                    )
-                )
+                result.append(self._with_n_bins(table[:, j], weights, prune(valleys), int(wanted), bandwidths[j], j))
         return result
+
+    def _with_n_bins(
+        self, column: Table, weights: Floats | None, found: Valleys, n_bins: int, bandwidth: Any, j: int
+    ) -> Valleys:
+        kernel, prune = get_kernel(self.kernel), Pruning(self.min_size, self.significance)
+        name = partial(_named, column_names(self, [j]))
+        try:
+            return with_n_clusters(column, weights, found, n_bins, bandwidth, kernel, prune, name)
+        except ValueError as error:
+            raise ValueError(f"{error} strategy='uniform' makes any number of bins.") from error
 
     def _representative(self, values: Floats, weights: Floats | None, j: int) -> Floats:
         """What `inverse_transform` gives for each bin of a feature."""
@@ -283,11 +283,11 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Numbers of bins from what `transform` returned."""
         widths = self.n_bins_ + (self.missing == "bin")
         expected = self.n_features_in_ if self.encode == "ordinal" else int(widths.sum())
-        encoded: Any = check_array(X, accept_sparse="csr", dtype=np.float64)
+        encoded: Any = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32))
         encoded = encoded.toarray() if hasattr(encoded, "toarray") else encoded
-        if encoded.ndim != 2 or encoded.shape[1] != expected:
+        if encoded.shape[1] != expected:
             raise ValueError(
-                f"Incorrect number of features. Expecting {expected}, received {encoded.shape[1:]}, which is not what "
+                f"Incorrect number of features. Expecting {expected}, received {encoded.shape[1]}, which is not what "
                 "transform returns."
             )
         if self.encode == "ordinal":
@@ -299,7 +299,14 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                     f"{column_names(self, [j])} has bins 0 to {widths[j] - 1}, got {encoded[row, j]} in row {row}."
                 )
             return labels
-        return np.column_stack([part.argmax(axis=1) for part in np.split(encoded, np.cumsum(widths)[:-1], axis=1)])
+        parts = np.split(encoded, np.cumsum(widths)[:-1], axis=1)
+        for j, part in enumerate(parts):
+            empty = np.flatnonzero(~(part > 0).any(axis=1))
+            if len(empty):
+                raise ValueError(
+                    f"{column_names(self, [j])} has no bin in row {empty[0]}: all its columns are 0 there."
+                )
+        return np.column_stack([part.argmax(axis=1) for part in parts])
 
     def _read(self, X: Any, *, reset: bool) -> Table:
         table = as_table(self, X, reset=reset)
@@ -310,10 +317,13 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return table
 
     def _warn_of_constants(self) -> None:
-        constant = [j for j, valleys in enumerate(self.valleys_) if valleys.density is None]
-        if constant:
-            names = column_names(self, constant)
-            warnings.warn(f"Feature {names.split(' ', 1)[1]} is constant and will be replaced with 0.", stacklevel=3)
+        """One warning a feature, in the words of KBinsDiscretizer."""
+        for j, valleys in enumerate(self.valleys_):
+            name = column_names(self, [j]).removeprefix("column ")
+            if not valleys.n_clusters:
+                warnings.warn(f"Feature {name} has no values.", stacklevel=3)
+            elif valleys.density is None:
+                warnings.warn(f"Feature {name} is constant and will be replaced with 0.", stacklevel=3)
 
     def _check_parameters(self) -> None:
         for name, allowed in ALLOWED.items():
@@ -339,16 +349,24 @@ def _edges(valleys: Valleys) -> Floats:
     return np.concatenate([[valleys.table.low], valleys.boundaries, [valleys.table.high]])
 
 
-def _intervals(boundaries: Floats) -> list[str]:
-    """Bins in words, with as many digits as it takes to tell the boundaries apart."""
+def _intervals(edges: Floats) -> list[str]:
+    """Bins in words, with as many digits as move no boundary by a hundredth of the narrowest bin."""
+    boundaries = edges[1:-1]
     if not len(boundaries):
         return ["(-inf, inf)"]
     for digits in range(3, 18):
-        shown = [f"{boundary:.{digits}g}" for boundary in boundaries]
-        if len(set(shown)) == len(shown):
+        rounded = np.array([float(f"{boundary:.{digits}g}") for boundary in boundaries])
+        if (abs(rounded - boundaries) <= 0.01 * np.diff(edges).min()).all():
             break
-    ends = ["-inf", *shown, "inf"]
+    ends = ["-inf", *(_plain(number) for number in rounded), "inf"]
     return [f"{'[' if k else '('}{ends[k]}, {ends[k + 1]})" for k in range(len(ends) - 1)]
+
+
+def _plain(number: float) -> str:
+    """A number without an exponent, where that is readable."""
+    if number == 0 or 1e-4 <= abs(number) < 1e15:
+        return np.format_float_positional(number, trim="-")
+    return repr(float(number))
 
 
 def _median(values: Floats, mass: Floats) -> float:

@@ -19,6 +19,7 @@ from kdi.reference import cell_sum
 
 KNOTS_PER_BANDWIDTH = 32  # turning points closer than that differ in density by less than a millionth
 MAX_KNOTS = 2**18
+REACH = 39  # bandwidths beyond which a Gaussian is no number
 NOTHING = 1e-8  # of the highest density: less than one value among ten million makes
 
 
@@ -64,7 +65,11 @@ def find_modes(integral: Integral) -> Modes:
     turning = np.flatnonzero(direction)
     turns = np.flatnonzero(np.diff(direction[turning]))
     left, right = knots[turning[turns]], knots[turning[turns + 1]]
-    places, heights = _turning_points(integral, own, left, right, direction[turning[turns]])
+    found = [
+        _turning_point(integral, own, *bracket)
+        for bracket in zip(left.tolist(), right.tolist(), direction[turning[turns]].tolist(), strict=True)
+    ]
+    places, heights = np.array(found).T
     modes = Modes(places[::2], places[1::2], heights[::2], heights[1::2])
     while len(modes.valleys) and modes.depths.min() < NOTHING:
         modes = modes.without(int(modes.depths.argmin()))
@@ -80,23 +85,24 @@ def _knots(positions: Floats, length: float, own: float) -> Floats:
     return np.unique(np.clip(positions[:, None] + around, 0, length))
 
 
-def _turning_points(
-    integral: Integral, own: float, left: Floats, right: Floats, before: Floats
-) -> tuple[Floats, Floats]:
-    """Where the density turns between two positions each, and how high it is: Newton's method, kept inside."""
-    left, right = left.copy(), right.copy()
+def _turning_point(integral: Integral, own: float, left: float, right: float, before: float) -> tuple[float, float]:
+    """Where the density turns between two positions, and how high it is: Newton's method, kept inside.
+
+    `before` is the sign of the slope at the left. Cells too far away to be a number count nothing.
+    """
+    first, last = np.searchsorted(integral.positions, [left - REACH * own, right + REACH * own])
+    positions, moments = integral.positions[first:last], integral.moments[first:last]
     place = 0.5 * (left + right)
     for _ in range(100):
-        _, density, slope, curve = cell_sum(
-            integral.positions, integral.moments, integral.width, integral.kernel, own, place, last=3
-        )
-        with np.errstate(divide="ignore", invalid="ignore"):
-            step = np.where(slope == 0, 0.0, slope / curve)
-        if (abs(step) <= 1e-13 * own).all():  # the rounding of the sums, in bandwidths
+        sums = cell_sum(positions, moments, integral.width, integral.kernel, own, np.array([place]), last=3)
+        _, density, slope, curve = (float(one[0]) for one in sums)
+        step = slope / curve if slope and curve else 0.0
+        # As far as the rounding of the sums, in bandwidths, and of the position itself allow.
+        if abs(step) <= max(1e-13 * own, 2 * np.spacing(place)) or right - left <= 2 * np.spacing(place):
             break
-        same = np.sign(slope) == before
-        left, right = np.where(same, place, left), np.where(same, right, place)
-        newton = place - step
-        inside = (newton >= left) & (newton <= right)
-        place = np.where(inside, newton, 0.5 * (left + right))
+        if slope * before > 0:
+            left = place
+        else:
+            right = place
+        place = place - step if left <= place - step <= right else 0.5 * (left + right)
     return place, density

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kdi._input import as_column, is_whole
+from kdi._input import as_column, as_weights, is_whole
 from kdi._typing import Floats
 from kdi.clusters import Clusters, cluster
 from kdi.comparison import Against, check_against, compare_correlations
@@ -152,6 +152,8 @@ class ClusterDisplay:
     clusters : result of `kdi.cluster`
     x : array-like of shape (n,)
         The values that were clustered, or others of the same variable.
+    weights : array-like of shape (n,), optional
+        Their weights, for the histogram.
 
     Attributes
     ----------
@@ -169,13 +171,14 @@ class ClusterDisplay:
     ax_: Any
     figure_: Any
 
-    def __init__(self, clusters: Clusters, x: ArrayLike) -> None:
+    def __init__(self, clusters: Clusters, x: ArrayLike, weights: ArrayLike | None = None) -> None:
         if not isinstance(clusters, Clusters):
             raise ValueError(f"clusters must be a result of kdi.cluster, got {type(clusters).__name__}.")
         self.clusters = clusters
         self.x = as_column(x, "x")
         if np.isnan(self.x).all():
             raise ValueError("x must hold at least one value that is not NaN.")
+        self.weights = as_weights(weights, len(self.x), "weights")
 
     @classmethod
     def from_data(cls, x: ArrayLike, *, bins: Any = None, ax: Any = None, **options: Any) -> Self:
@@ -190,7 +193,7 @@ class ClusterDisplay:
             Whatever `kdi.cluster` takes: alpha, bandwidth, kernel, n_clusters, min_size, significance, weights.
         """
         _pyplot()
-        return cls(cluster(x, **options), x).plot(ax, bins=bins)
+        return cls(cluster(x, **options), x, options.get("weights")).plot(ax, bins=bins)
 
     def plot(self, ax: Any = None, *, bins: Any = None) -> Self:
         """Draw the clusters.
@@ -206,31 +209,50 @@ class ClusterDisplay:
         if ax is None:
             _, ax = plt.subplots(figsize=(7, 4), layout="constrained")
         self.ax_, self.figure_ = ax, ax.figure
-        values = self.x[~np.isnan(self.x)]
-        edges = _histogram_edges(values, bins)
+        known = ~np.isnan(self.x)
+        values, mass = self.x[known], np.ones(known.sum()) if self.weights is None else self.weights[known]
+        edges = self._edges(values, bins)
         labels = self.clusters.predict(values)
-        shown = [values[labels == k] for k in range(self.clusters.n_clusters)]
-        colours = plt.get_cmap("viridis")(np.linspace(0.05, 0.9, len(shown)))
-        heights = ax.hist(shown, bins=edges, stacked=True, color=colours, alpha=0.75)[0]
+        groups = [labels == k for k in range(self.clusters.n_clusters)]
+        colours = plt.get_cmap("viridis")(np.linspace(0.05, 0.9, len(groups)))
+        bars = ax.hist(
+            [values[group] for group in groups],
+            weights=[mass[group] for group in groups],
+            bins=edges,
+            stacked=True,
+            color=colours,
+            alpha=0.75,
+        )[0]
         grid = np.linspace(edges[0], edges[-1], 1000)
         curve, tops = self.clusters.density(grid), self.clusters.density(self.clusters.centers)
-        scale = np.max(heights) / max(curve.max(), tops.max())
+        scale = np.max(bars) / max(curve.max(), tops.max())
         ax.plot(grid, scale * curve, color="black", linewidth=1.3, label="density of the KD-integral, scaled")
         ax.plot(self.clusters.centers, scale * tops, "o", color="black", markersize=5, label="centers")
         for k, boundary in enumerate(self.clusters.boundaries):
             ax.axvline(boundary, color="#c0392b", linestyle="--", linewidth=1.3, label=None if k else "boundaries")
-        ax.set(xlabel="x", ylabel="values", xlim=(edges[0], edges[-1]))
-        ax.legend(framealpha=0.9, edgecolor="none")
+        outside = int(((values < edges[0]) | (values > edges[-1])).sum())
+        ax.set(
+            xlabel=f"x ({outside} values lie outside)" if outside else "x",
+            ylabel="values" if self.weights is None else "weight of the values",
+            xlim=(edges[0], edges[-1]),
+            ylim=(0, 1.2 * np.max(bars)),  # room for the legend
+        )
+        ax.legend(loc="upper center", ncols=3, frameon=False, fontsize=8, columnspacing=1.2)
         return self
 
-
-def _histogram_edges(values: Floats, bins: Any) -> Floats:
-    """Edges of a histogram; by default no fewer than show a shape, and no more than can be seen."""
-    if bins is not None:
-        return np.histogram_bin_edges(values, bins)
-    if not np.ptp(values):
-        return np.histogram_bin_edges(values, 1)
-    return np.histogram_bin_edges(values, int(np.clip(len(np.histogram_bin_edges(values, "sqrt")), 40, 200)))
+    def _edges(self, values: Floats, bins: Any) -> Floats:
+        """Edges of the histogram: by default over all values or, where tails are long, what holds clusters and most."""
+        if bins is not None:
+            return np.histogram_bin_edges(values, bins)
+        low, high = values.min(), values.max()
+        if high - low < 40 and (values == np.rint(values)).all():
+            return np.arange(low - 0.5, high + 1)
+        marks = np.concatenate([np.quantile(values, [0.005, 0.995]), self.clusters.boundaries, self.clusters.centers])
+        room = 0.05 * np.ptp(marks)
+        shown = (max(low, marks.min() - room), min(high, marks.max() + room))
+        if high - low < 4 * (shown[1] - shown[0]):
+            shown = (low, high)
+        return np.histogram_bin_edges(values, int(np.clip(np.sqrt(len(values)), 40, 200)), range=shown)
 
 
 def _limits(*coordinates: Floats) -> tuple[float, float]:

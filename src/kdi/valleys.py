@@ -20,7 +20,7 @@ from scipy.special import ndtri
 
 from kdi._backend import core
 from kdi._typing import Floats, Table
-from kdi.bandwidth import bandwidth_factor
+from kdi.bandwidth import RULES, bandwidth_factor
 from kdi.gather import cell_widths, scan_columns, sketch_columns
 from kdi.integral import Integral
 from kdi.kernels import Kernel, get_kernel
@@ -259,10 +259,12 @@ def with_n_clusters(
             most = max(most, found.n_clusters)
         if found.n_clusters >= n_clusters:
             return found.at_most(n_clusters)
-    raise ValueError(
-        f"{name([0])} has no {n_clusters} clusters at any alpha: at most {most} were found. A smaller bandwidth than "
-        f"{bandwidth!r} finds more."
-    )
+    advice = f"A smaller bandwidth than {bandwidth!r} finds more."
+    if found.density is None:
+        advice = "It is constant."
+    elif prune != Pruning():
+        advice = f"min_size and significance close valleys, and a smaller bandwidth than {bandwidth!r} finds more."
+    raise ValueError(f"{name([0])} has no {n_clusters} clusters at any alpha: at most {most} were found. {advice}")
 
 
 def assign(values: Floats, boundaries: Floats) -> NDArray[np.int64]:
@@ -273,7 +275,8 @@ def assign(values: Floats, boundaries: Floats) -> NDArray[np.int64]:
 
 def check_bandwidth(bandwidth: Any) -> None:
     """Raise unless a bandwidth is a rule or a positive number."""
-    if not 0 < bandwidth_factor(bandwidth, 1.0, "bandwidth") < inf:
+    number = isinstance(bandwidth, Real) and not isinstance(bandwidth, bool) and 0 < float(bandwidth) < inf
+    if not number and not (isinstance(bandwidth, str) and bandwidth in RULES):
         raise ValueError(f"bandwidth must be a positive number, 'scott' or 'silverman', got {bandwidth!r}.")
 
 
