@@ -229,7 +229,8 @@ class ClusterDisplay:
         ax.plot(grid, scale * curve, color="black", linewidth=1.3, label="density of the KD-integral, scaled")
         ax.plot(self.clusters.centers, scale * tops, "o", color="black", markersize=5, label="centers")
         for k, boundary in enumerate(self.clusters.boundaries):
-            ax.axvline(boundary, color="#c0392b", linestyle="--", linewidth=1.3, label=None if k else "boundaries")
+            label = None if k else "boundaries"
+            ax.axvline(boundary, ymax=0.84, color="#c0392b", linestyle="--", linewidth=1.3, label=label)
         outside = int(((values < edges[0]) | (values > edges[-1])).sum())
         ax.set(
             xlabel=f"x ({outside} values lie outside)" if outside else "x",
