@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal, Self
 
@@ -13,10 +12,11 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from kdi._input import as_table, as_weights, check_jobs, column_names, is_whole, refuse_infinite
+from kdi._input import as_table, as_weights, check_jobs, column_names, refuse_infinite
 from kdi._threads import count_threads
 from kdi._typing import Floats, KernelName, Table
 from kdi.bandwidth import resolve_alpha
+from kdi.bins import array_of, check_n_bins, edges_of, intervals, median, named, one_each
 from kdi.kernels import get_kernel
 from kdi.valleys import Pruning, Valleys, assign, check_bandwidth, find_valleys, with_n_clusters
 
@@ -130,9 +130,9 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.valleys_ = self._find(table, weights)
         self._warn_of_constants()
         self.alpha_ = np.array([one.alpha for one in self.valleys_])
-        self.bin_edges_ = _array_of([_edges(one) for one in self.valleys_])
+        self.bin_edges_ = array_of([edges_of(one) for one in self.valleys_])
         self.n_bins_ = np.array([len(edges) - 1 for edges in self.bin_edges_])
-        self.centers_ = _array_of([one.centers if one.n_clusters else np.array([np.nan]) for one in self.valleys_])
+        self.centers_ = array_of([one.centers if one.n_clusters else np.array([np.nan]) for one in self.valleys_])
         self.representatives_ = [
             self._representative(table[:, j].astype(float), weights, j) for j in range(table.shape[1])
         ]
@@ -216,7 +216,7 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return names
         out = []
         for name, edges in zip(names, self.bin_edges_, strict=True):
-            out += [f"{name}_{interval}" for interval in _intervals(edges)]
+            out += [f"{name}_{interval}" for interval in intervals(edges)]
             out += [f"{name}_missing"] * (self.missing == "bin")
         return np.array(out, dtype=object)
 
@@ -226,8 +226,8 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         known = ~np.isnan(table)
         totals = known.sum(axis=0).astype(float) if weights is None else weights @ known
         alphas, kernel = resolve_alpha(self.alpha, totals, names), get_kernel(self.kernel)
-        bandwidths = _one_each(self.bandwidth, n_features, "bandwidth", check_bandwidth)
-        n_bins = _one_each(self.n_bins, n_features, "n_bins", _check_n_bins)
+        bandwidths = one_each(self.bandwidth, n_features, "bandwidth", check_bandwidth)
+        n_bins = one_each(self.n_bins, n_features, "n_bins", check_n_bins)
         n_threads = count_threads(self.n_jobs, table.size)
         prune = Pruning(self.min_size, self.significance)
         found = find_valleys(table, weights, alphas, bandwidths, kernel, partial(column_names, self), n_threads)
@@ -245,7 +245,7 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self, column: Table, weights: Floats | None, found: Valleys, n_bins: int, bandwidth: Any, j: int
     ) -> Valleys:
         kernel, prune = get_kernel(self.kernel), Pruning(self.min_size, self.significance)
-        name = partial(_named, column_names(self, [j]))
+        name = partial(named, column_names(self, [j]))
         try:
             return with_n_clusters(column, weights, found, n_bins, bandwidth, kernel, prune, name)
         except ValueError as error:
@@ -262,7 +262,7 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         mass = np.ones(len(values)) if weights is None else weights
         labels = np.where(mass > 0, assign(values, edges[1:-1]), -1)
         for k in np.unique(labels[labels >= 0]):  # a bin that no value fell into keeps its middle
-            midpoints[k] = _median(values[labels == k], mass[labels == k])
+            midpoints[k] = median(values[labels == k], mass[labels == k])
         return np.asarray(midpoints)
 
     def _one_hot(self, labels: Any, dtype: Any) -> Any:
@@ -340,69 +340,3 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.allow_nan = self.missing == "bin"
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _edges(valleys: Valleys) -> Floats:
-    """Edges of a feature's bins, from its smallest value to its largest."""
-    if valleys.density is None:
-        return np.array([-np.inf, np.inf])
-    return np.concatenate([[valleys.table.low], valleys.boundaries, [valleys.table.high]])
-
-
-def _intervals(edges: Floats) -> list[str]:
-    """Bins in words, with as many digits as move no boundary by a hundredth of the narrowest bin."""
-    boundaries = edges[1:-1]
-    if not len(boundaries):
-        return ["(-inf, inf)"]
-    for digits in range(3, 18):
-        rounded = np.array([float(f"{boundary:.{digits}g}") for boundary in boundaries])
-        if (abs(rounded - boundaries) <= 0.01 * np.diff(edges).min()).all():
-            break
-    ends = ["-inf", *(_plain(number) for number in rounded), "inf"]
-    return [f"{'[' if k else '('}{ends[k]}, {ends[k + 1]})" for k in range(len(ends) - 1)]
-
-
-def _plain(number: float) -> str:
-    """A number without an exponent, where that is readable."""
-    if number == 0 or 1e-4 <= abs(number) < 1e15:
-        return np.format_float_positional(number, trim="-")
-    return repr(float(number))
-
-
-def _median(values: Floats, mass: Floats) -> float:
-    """The weighted median: the middle of the values, each as often as its weight says."""
-    order = np.argsort(values)
-    reached = np.cumsum(mass[order])
-    half = 0.5 * reached[-1]
-    low = values[order][np.searchsorted(reached, half)]
-    high = values[order][min(np.searchsorted(reached, half, side="right"), len(values) - 1)]
-    return float(0.5 * low + 0.5 * high)
-
-
-def _array_of(arrays: list[Floats]) -> Any:
-    """Arrays of different lengths in an array of objects, as scikit-learn has them."""
-    result = np.empty(len(arrays), dtype=object)
-    for j, array in enumerate(arrays):
-        result[j] = array
-    return result
-
-
-def _one_each(given: Any, n_features: int, name: str, check: Callable[[Any], None]) -> list[Any]:
-    """A parameter that is one for all features, or one for each."""
-    single = isinstance(given, str) or np.ndim(given) == 0
-    values = [given] * n_features if single else list(given)
-    if len(values) != n_features:
-        raise ValueError(f"{name} must be one for all features or one for each of {n_features}, got {len(values)}.")
-    for value in values:
-        check(value)
-    return values
-
-
-def _named(name: str, places: list[int]) -> str:
-    """The name of a column that is looked at alone."""
-    return name
-
-
-def _check_n_bins(n_bins: Any) -> None:
-    if not (n_bins == "auto" if isinstance(n_bins, str) else is_whole(n_bins) and n_bins >= 2):
-        raise ValueError(f"n_bins must be 'auto' or a whole number >= 2, got {n_bins!r}.")
