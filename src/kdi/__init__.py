@@ -1,15 +1,20 @@
 """The kernel density integral transformation: between min-max scaling and the quantile transform."""
 
-from kdi import compat
-from kdi.clusters import cluster
-from kdi.comparison import compare_correlations
-from kdi.correlate import correlation
-from kdi.discretizer import KDIDiscretizer
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from kdi.distribution import KDE1D
-from kdi.matrix import corr
-from kdi.plotting import ClusterDisplay, CorrelationDisplay
 from kdi.sketch import Sketch
 from kdi.transformer import KDITransformer
+
+if TYPE_CHECKING:
+    from kdi import compat
+    from kdi.clusters import cluster
+    from kdi.comparison import compare_correlations
+    from kdi.correlate import correlation
+    from kdi.discretizer import KDIDiscretizer
+    from kdi.matrix import corr
+    from kdi.plotting import ClusterDisplay, CorrelationDisplay
 
 __all__ = [
     "KDE1D",
@@ -25,3 +30,27 @@ __all__ = [
     "correlation",
 ]
 __version__ = "0.1.0"
+
+# Loaded when first asked for, so that pipelines that only transform do not wait for the rest: name to module.
+_LATER = {
+    "ClusterDisplay": "kdi.plotting",
+    "CorrelationDisplay": "kdi.plotting",
+    "KDIDiscretizer": "kdi.discretizer",
+    "cluster": "kdi.clusters",
+    "compare_correlations": "kdi.comparison",
+    "corr": "kdi.matrix",
+    "correlation": "kdi.correlate",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "compat":
+        return import_module("kdi.compat")
+    if name not in _LATER:
+        raise AttributeError(f"module 'kdi' has no attribute {name!r}")
+    globals()[name] = found = getattr(import_module(_LATER[name]), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
