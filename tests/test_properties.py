@@ -158,7 +158,9 @@ def test_weights_are_repetitions(values, alpha, kernel, data):
     assume(counts.any())
     repeated = np.repeat(values, counts)
     one, other = fit(values, alpha, counts, **kernel), fit(repeated, alpha, **kernel)
-    np.testing.assert_allclose(apply(one, values), apply(other, values), rtol=0, atol=1e-9)
+    # Repetitions may be kept in cells where the weighted values are kept as they are: each within its own bound.
+    bound = one.error_bound_[0] + other.error_bound_[0] + 1e-9
+    np.testing.assert_allclose(apply(one, values), apply(other, values), rtol=0, atol=bound)
 
 
 @examples(100)
