@@ -16,8 +16,11 @@ namespace nb = nanobind;
 
 template <class Number>
 using Table2D = nb::ndarray<Number, nb::ndim<2>, nb::device::cpu>;
+template <class Number>
+using Column = nb::ndarray<Number, nb::ndim<1>, nb::device::cpu>;
 using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using WritableMatrix = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using OptionalVector = std::optional<Vector>;
 
 template <class Number>

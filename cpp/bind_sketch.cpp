@@ -1,7 +1,9 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include "accumulate.hpp"
 #include "arrays.hpp"
 #include "fill.hpp"
 #include "scan.hpp"
@@ -49,7 +51,27 @@ std::vector<Occupied> fill(Table2D<const Number> table, OptionalVector weights, 
     return result;
 }
 
+// Adds a column to `moments`, the cells from `first` on; what they were and the values that lie outside, with their weights.
+template <class Number>
+auto accumulate_column(Column<const Number> column, OptionalVector weights, double scale, std::int64_t first, WritableMatrix moments) {
+    const Grid grid{scale, first, moments.shape(0)};
+    const std::size_t n = column.shape(0);
+    Taken taken;
+    {
+        nb::gil_scoped_release release;
+        taken = weights ? accumulate<true>(column.data(), column.stride(0), weights->data(), n, grid, moments.data())
+                        : accumulate<false>(column.data(), column.stride(0), nullptr, n, grid, moments.data());
+    }
+    const std::size_t n_outside = taken.outside.size(), n_weights = taken.outside_weights.size();
+    return std::make_tuple(std::vector<double>{taken.minimum, taken.maximum, taken.count, taken.n_missing, taken.n_infinite},
+                           give(std::move(taken.outside), {n_outside}), give(std::move(taken.outside_weights), {n_weights}));
+}
+
 void bind_sketch(nb::module_& m) {
+    m.def("accumulate", &accumulate_column<double>, nb::arg("column").noconvert(), nb::arg("weights").none(), nb::arg("scale"), nb::arg("first"),
+          nb::arg("moments").noconvert());
+    m.def("accumulate", &accumulate_column<float>, nb::arg("column").noconvert(), nb::arg("weights").none(), nb::arg("scale"), nb::arg("first"),
+          nb::arg("moments").noconvert());
     m.def("scan", &scan<double>, nb::arg("table").noconvert(), nb::arg("weights").none(), nb::arg("n_threads"));
     m.def("scan", &scan<float>, nb::arg("table").noconvert(), nb::arg("weights").none(), nb::arg("n_threads"));
     m.def("fill", &fill<double>, nb::arg("table").noconvert(), nb::arg("weights").none(), nb::arg("scale"), nb::arg("first"),

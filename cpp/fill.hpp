@@ -17,25 +17,28 @@ struct Grid {
     std::size_t n_cells;
 };
 
+// Adds a value to its cell, if that is one of the grid's. The whole part is taken before the first cell is counted off: a
+// difference could round up into the next cell.
+inline void add_to_cell(double position, double mass, const Grid& grid, double* moments) {
+    auto cell = static_cast<std::int64_t>(position);
+    cell -= position < static_cast<double>(cell);
+    const double z = position - static_cast<double>(cell) - 0.5;
+    const auto place = static_cast<std::size_t>(cell - grid.first);
+    if (place >= grid.n_cells) return;  // only if another thread changes the table between two readings
+    double* m = moments + n_moments * place;
+    m[0] += mass;
+    m[1] += mass * z;
+    m[2] += mass * z * z;
+    m[3] += mass * z * z * z;
+}
+
 template <class Number>
 void fill_column(const Number* x, std::int64_t stride, const double* weight, std::size_t n, const Grid& grid, double* moments) {
     for (std::size_t row = 0; row < n; ++row) {
         const double value = x[static_cast<std::int64_t>(row) * stride];
         if (value != value) continue;
         if (weight && weight[row] == 0) continue;
-        // The whole part is taken before the first cell is counted off: a difference could round up into the next cell.
-        const double position = value * grid.scale;
-        auto cell = static_cast<std::int64_t>(position);
-        cell -= position < static_cast<double>(cell);
-        const double z = position - static_cast<double>(cell) - 0.5;
-        const double mass = weight ? weight[row] : 1.0;
-        const auto place = static_cast<std::size_t>(cell - grid.first);
-        if (place >= grid.n_cells) continue;  // only if another thread changes the table between the two readings
-        double* m = moments + n_moments * place;
-        m[0] += mass;
-        m[1] += mass * z;
-        m[2] += mass * z * z;
-        m[3] += mass * z * z * z;
+        add_to_cell(value * grid.scale, weight ? weight[row] : 1.0, grid, moments);
     }
 }
 

@@ -78,6 +78,28 @@ def test_fill(layout, dtype, weighted):
             assert_allclose(moments, expected_moments, rtol=0, atol=1e-12 * len(table))
 
 
+@WEIGHTED
+@EVERY_TYPE
+@pytest.mark.parametrize("name", ["normal", "cauchy", "poisson"])
+def test_accumulate(name, dtype, weighted):
+    column = np.repeat(sample(name, 3000).astype(dtype), 2)[::2]  # with a stride
+    column[[5, 6, 7, 8]] = np.nan, np.inf, -np.inf, 1e30
+    weights = weights_for(column, weighted)
+    results = []
+    for module in (_core, _pure):
+        moments = np.zeros((64, 4))
+        moments[3] = 1.0  # what was there stays
+        results.append((*module.accumulate(column, weights, 8.0, -20, moments), moments))
+    (compiled, outside, mass, moments), (expected, far, far_mass, expected_moments) = results
+    assert compiled == expected
+    assert_array_equal(outside, far)
+    assert_array_equal(mass, far_mass)
+    assert len(mass) == (len(outside) if weighted else 0)
+    assert_allclose(moments, expected_moments, rtol=0, atol=1e-10)
+    total = np.isfinite(column).sum() if weights is None else weights[np.isfinite(column)].sum()
+    assert moments[:, 0].sum() - 1 + (mass.sum() if weighted else len(outside)) == total
+
+
 @pytest.mark.parametrize("alpha", ALPHAS)
 @pytest.mark.parametrize(("kernel", "order"), KERNELS)
 @pytest.mark.parametrize("exact", [True, False])
@@ -241,6 +263,8 @@ def test_whole_models_are_the_same(tmp_path):
 CORE_TESTS = [
     "test_kernels.py",
     "test_sketch.py",
+    "test_growing.py",
+    "test_parts.py",
     "test_bytes.py",
     "test_integral.py",
     "test_limits.py",

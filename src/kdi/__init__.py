@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kdi.discretizer import KDIDiscretizer
     from kdi.matrix import corr
     from kdi.plotting import ClusterDisplay, CorrelationDisplay
+    from kdi.streams import sketch_table
 
 __all__ = [
     "KDE1D",
@@ -28,6 +29,7 @@ __all__ = [
     "compat",
     "corr",
     "correlation",
+    "sketch_table",
 ]
 __version__ = "0.1.0"
 
@@ -40,12 +42,13 @@ _LATER = {
     "compare_correlations": "kdi.comparison",
     "corr": "kdi.matrix",
     "correlation": "kdi.correlate",
+    "sketch_table": "kdi.streams",
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name == "compat":
-        return import_module("kdi.compat")
+    if name in ("compat", "dask", "spark"):
+        return import_module(f"kdi.{name}")
     if name not in _LATER:
         raise AttributeError(f"module 'kdi' has no attribute {name!r}")
     globals()[name] = found = getattr(import_module(_LATER[name]), name)

@@ -12,6 +12,8 @@ from sklearn.utils.validation import validate_data
 
 from kdi._typing import Floats, Table
 
+NO_ROWS = "Found array with 0 sample(s) (shape=(0, {})) while a minimum of 1 is required."
+
 
 def as_table(estimator: Any, X: Any, *, reset: bool) -> Table:
     """X as a float64 or float32 table, in its own memory where possible; NaN and infinities are not looked at."""
@@ -165,4 +167,25 @@ def refuse_infinite(estimator: Any, places: Sequence[int] | Any) -> None:
         raise ValueError(
             f"Input X contains infinity or a value too large for its dtype, in {column_names(estimator, places)}; "
             "finite numbers and NaN are allowed."
+        )
+
+
+def check_names(estimator: Any, names: list[str] | None, n_columns: int, *, reset: bool) -> None:
+    """Learn the names and number of columns of a table in parts, or compare them, as scikit-learn does of frames."""
+    if reset:
+        estimator.n_features_in_ = n_columns
+        if names is not None and all(isinstance(name, str) for name in names):
+            estimator.feature_names_in_ = np.array(names, dtype=object)
+        return
+    known = getattr(estimator, "feature_names_in_", None)
+    if known is not None and names is not None and list(known) != list(names):
+        unseen, missing = sorted(set(names) - set(known)), sorted(set(known) - set(names))
+        lines = [f"Feature names unseen at fit time: {unseen[:5]}."] * bool(unseen)
+        lines += [f"Feature names seen at fit time, yet now missing: {missing[:5]}."] * bool(missing)
+        lines = lines or ["Feature names must be in the same order as they were in fit."]
+        raise ValueError("The feature names should match those that were passed during fit. " + " ".join(lines))
+    if n_columns != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {n_columns} features, but {type(estimator).__name__} is expecting {estimator.n_features_in_} "
+            "features as input."
         )

@@ -48,16 +48,35 @@ def fill(
         for start in range(0, len(table) if n_cells[j] else 0, BLOCK):
             part = slice(start, start + BLOCK)
             values, mass, _ = kept(table[part, j], None if weights is None else weights[part])
-            position = values * scale[j]
-            cell = np.floor(position)
-            z = position - cell - 0.5
-            place = cell.astype(np.int64) - first[j]
-            for k in range(4):
-                amount = z**k if mass is None else mass * z**k
-                moments[:, k] += np.bincount(place, amount, n_cells[j])
+            _add_to_cells(values * scale[j], mass, first[j], moments)
         occupied = np.flatnonzero(moments[:, 0])
         result.append((occupied + first[j], moments[occupied]))
     return result
+
+
+def _add_to_cells(positions: Floats, mass: Floats | None, first: int, moments: Floats) -> None:
+    cell = np.floor(positions)
+    z = positions - cell - 0.5
+    place = cell.astype(np.int64) - first
+    for k in range(4):
+        moments[:, k] += np.bincount(place, z**k if mass is None else mass * z**k, len(moments))
+
+
+def accumulate(
+    column: Table, weights: Floats | None, scale: float, first: int, moments: Floats
+) -> tuple[list[float], Floats, Floats]:
+    """Add a column to cells that stay: minimum, maximum, count, missing, infinite; and the values that lie outside."""
+    values, mass, n_missing = kept(column, weights)
+    infinite = np.isinf(column)
+    if infinite.any():
+        finite = np.isfinite(values)
+        values, mass = values[finite], None if mass is None else mass[finite]
+    extremes = [values.min(), values.max()] if len(values) else [np.inf, -np.inf]
+    positions = values * scale
+    inside = (positions >= first) & (positions < first + len(moments))
+    _add_to_cells(positions[inside], None if mass is None else mass[inside], first, moments)
+    counts = [float(len(values)), float(n_missing), float(infinite.sum())]
+    return [*map(float, extremes), *counts], values[~inside], np.empty(0) if mass is None else mass[~inside]
 
 
 def integrate(

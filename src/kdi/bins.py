@@ -39,16 +39,6 @@ def _plain(number: float) -> str:
     return repr(float(number))
 
 
-def median(values: Floats, mass: Floats) -> float:
-    """The weighted median: the middle of the values, each as often as its weight says."""
-    order = np.argsort(values)
-    reached = np.cumsum(mass[order])
-    half = 0.5 * reached[-1]
-    low = values[order][np.searchsorted(reached, half)]
-    high = values[order][min(np.searchsorted(reached, half, side="right"), len(values) - 1)]
-    return float(0.5 * low + 0.5 * high)
-
-
 def array_of(arrays: list[Floats]) -> Any:
     """Arrays of different lengths in an array of objects, as scikit-learn has them."""
     result = np.empty(len(arrays), dtype=object)

@@ -7,12 +7,17 @@ max|G''''|, whatever the data: the bound is known before a single value is seen.
 from __future__ import annotations
 
 from math import ceil, floor, frexp, log2
+from typing import NamedTuple
 
 from kdi.kernels import Kernel
 
 FEW = 64  # values that are never worth cells
 MAX_CELLS = 2**19  # cells that a column may span while it is being filled (32 bytes each, for each thread)
 FLAT = 1e-4  # range/bandwidth below which a kernel is level over the range: min-max, to the square of this number
+CAPACITY = 2**15  # distinct values, or occupied cells, that a sketch of unknown purpose keeps
+ALL_COLUMNS = 2**23  # cells that the sketches of a table may keep together while it is read in parts
+FEWEST = 2**11  # cells that every column may keep, however many columns there are
+MANY = 2e8  # values up to which the capacity for an alpha is enough whatever the data
 CELL_TOLERANCE = 1e-8  # what the cells may contribute to the error of T
 
 
@@ -55,3 +60,26 @@ def finest_exponent(largest: float) -> int:
 def keeps_values(exponent: int, value_range: float, count: int) -> bool:
     """Whether the values are the shorter summary: few, or no more than there would be cells."""
     return count <= max(FEW, value_range / 2.0**exponent)
+
+
+class Room(NamedTuple):
+    """How much a sketch keeps: so many distinct values or, once there are more, so many occupied cells."""
+
+    values: int = CAPACITY
+    cells: int = CAPACITY
+
+
+def room_for(kernel: Kernel, alpha: float, n_columns: int) -> Room:
+    """Room in which the cells that a bandwidth calls for are sure to fit, one of `n_columns` that share the memory.
+
+    Cut into cells of c standard deviations, a column has at most 2k/c of them within k deviations of its mean and, by
+    Chebyshev's inequality, at most N/k² values further out. k = (c N)^(1/3) makes that 3 (N/c²)^(1/3) occupied cells,
+    for any data; c is half of what the bandwidth asks for at most, as widths are powers of two.
+    """
+    share = ALL_COLUMNS // n_columns
+    if alpha == 0:  # ranks: nothing but the values will do
+        return Room(max(CAPACITY, 4 * share), min(MAX_CELLS, max(FEWEST, share)))
+    width = cell_width_for(kernel, alpha, MANY) / 2
+    enough = int(min(3 * (MANY / width**2) ** (1 / 3), MAX_CELLS)) if width else MAX_CELLS
+    cells = max(FEWEST, min(max(CAPACITY, enough), share))
+    return Room(cells, cells)

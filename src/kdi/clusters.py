@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,15 +14,9 @@ from kdi._threads import count_threads
 from kdi._typing import Floats, KernelName, Rule
 from kdi.bandwidth import bandwidth_factor
 from kdi.kernels import get_kernel
-from kdi.valleys import (
-    Pruning,
-    Valleys,
-    assign,
-    check_bandwidth,
-    find_valleys,
-    weights_between,
-    with_n_clusters,
-)
+from kdi.parts import Gathered, Parts
+from kdi.rows import PartRows, Rows, TableRows, assign
+from kdi.valleys import Pruning, Valleys, check_bandwidth, find_valleys, with_n_clusters
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +26,8 @@ class Clusters:
     Attributes
     ----------
     labels : ndarray of shape (n,)
-        The cluster of each value, counted from the left; -1 for NaN.
+        The cluster of each value, counted from the left; -1 for NaN. Lazy where the values are Dask's, None where they
+        are Spark's.
     boundaries : ndarray of shape (n_clusters - 1,)
         Where the density of the KD-integral has its valleys, as values of x. A value on a boundary belongs to the
         right.
@@ -45,7 +42,7 @@ class Clusters:
         Bandwidth factor of the KD-integral; another than the given one where `n_clusters` asked for it.
     """
 
-    labels: NDArray[np.int64] = field(repr=False)
+    labels: Any = field(repr=False)
     boundaries: Floats
     centers: Floats
     sizes: Floats
@@ -150,25 +147,55 @@ def cluster(
     >>> result.n_clusters, result.labels.tolist(), result.boundaries.round(1).tolist()
     (2, [0, 0, 0, 0, 1, 1, 1, 1, 1], [3.1])
     """
-    chosen = get_kernel(kernel)
     column = as_column(x, "x")
     mass = as_weights(weights, len(column), "weights")
-    counted = ~np.isnan(column) if mass is None else ~np.isnan(column) & (mass > 0)
-    if not counted.any():
-        raise ValueError("x must hold at least one value that is not NaN and has weight.")
+    rows = TableRows(column[:, None], mass, count_threads(None, len(column)))
+    found = _cluster(rows, Options(alpha, bandwidth, kernel, n_clusters, min_size, significance))
+    return replace(found, labels=assign(column, found.boundaries))
+
+
+@dataclass(frozen=True)
+class Options:
+    """What `cluster` lets users say, wherever the values are."""
+
+    alpha: Any = 1.0
+    bandwidth: Any = "scott"
+    kernel: KernelName = "polyexp"
+    n_clusters: int | None = None
+    min_size: float | None = None
+    significance: float | None = None
+
+
+def cluster_parts(parts: Parts, **options: Any) -> Clusters:
+    """`cluster` of a column that lies in parts; labels are for those who have the values."""
+    return _cluster(PartRows(parts, _refuse_infinite), Options(**options))
+
+
+def _cluster(rows: Rows, options: Options) -> Clusters:
+    chosen = get_kernel(options.kernel)
+    n_clusters = options.n_clusters
     if n_clusters is not None and not (is_whole(n_clusters) and n_clusters >= 1):
         raise ValueError(f"n_clusters must be None or a whole number >= 1, got {n_clusters!r}.")
-    prune = Pruning(min_size, significance)
-    factor = bandwidth_factor(alpha, float(counted.sum() if mass is None else mass[counted].sum()))
-    check_bandwidth(bandwidth)
-    n_threads = count_threads(None, len(column))
-    found = prune(find_valleys(column[:, None], mass, np.array([factor]), [bandwidth], chosen, _name, n_threads)[0])
+    prune = Pruning(options.min_size, options.significance)
+    check_bandwidth(options.bandwidth)
+    bandwidth_factor(options.alpha, 1.0)
+    found = prune(find_valleys(rows, partial(_factors, options.alpha), [options.bandwidth], chosen, _name)[0])
+    if not found.n_clusters:
+        raise ValueError("x must hold at least one value that is not NaN and has weight.")
     if n_clusters is not None:
-        found = with_n_clusters(column, mass, found, int(n_clusters), bandwidth, chosen, prune, _name)
+        found = with_n_clusters(rows, found, int(n_clusters), options.bandwidth, chosen, prune, _name)
     boundaries = found.boundaries
-    sizes = weights_between(column, mass, boundaries)
-    labels = assign(column, boundaries)
-    return Clusters(labels, boundaries, found.centers, sizes, found.modes.depths, found.alpha, found)
+    (sizes,) = rows.weights_between([boundaries])
+    return Clusters(None, boundaries, found.centers, sizes, found.modes.depths, found.alpha, found)
+
+
+def _factors(alpha: Any, weights: Floats) -> Floats:
+    return np.array([bandwidth_factor(alpha, weight) for weight in weights.tolist()])
+
+
+def _refuse_infinite(found: Gathered) -> None:
+    if any(found.infinite):
+        raise ValueError("x must be finite or NaN, got infinite values.")
 
 
 def _name(places: list[int]) -> str:

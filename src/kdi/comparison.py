@@ -94,7 +94,9 @@ def compare_correlations(
         }
 
     products = measure(values, mass)
-    warn_undefined(frame, products["pearson"], stacklevel=3)  # infinite values have no Pearson correlation at any alpha
+    warn_undefined(
+        frame.labels, products["pearson"], stacklevel=3
+    )  # infinite values have no Pearson correlation at any alpha
     found = {name: one.statistic[first, second] for name, one in products.items()}
     for other in AGAINST:
         found[f"kdi_minus_{other}"] = found["kdi"] - found[other]

@@ -12,13 +12,17 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from kdi._input import as_table, as_weights, check_jobs, column_names, refuse_infinite
+from kdi._input import NO_ROWS, as_table, as_weights, check_jobs, check_names, column_names, refuse_infinite
 from kdi._threads import count_threads
 from kdi._typing import Floats, KernelName, Table
 from kdi.bandwidth import resolve_alpha
-from kdi.bins import array_of, check_n_bins, edges_of, intervals, median, named, one_each
+from kdi.bins import array_of, check_n_bins, edges_of, intervals, named, one_each
 from kdi.kernels import get_kernel
-from kdi.valleys import Pruning, Valleys, assign, check_bandwidth, find_valleys, with_n_clusters
+from kdi.parts import Gathered, Parts
+from kdi.rows import PartRows, Rows, TableRows, assign
+from kdi.saving_valleys import discretizer_from_json, discretizer_to_json
+from kdi.sources import ArrowParts, is_source
+from kdi.valleys import Pruning, Valleys, check_bandwidth, find_valleys, with_n_clusters
 
 UNIFORM_BINS = 5  # as many as KBinsDiscretizer makes by default
 ALLOWED: dict[str, tuple[str, ...]] = {
@@ -117,26 +121,20 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features), or a stream as in `KDITransformer.fit`
         y : ignored
-        sample_weight : array-like of shape (n_samples,), optional
+        sample_weight : array-like of shape (n_samples,), or the name of a column of a stream, optional
             A weight of 2 is a repetition, a weight of 0 a removal; their sum is the size of the sample.
         """
         self._check_parameters()
+        if is_source(X):
+            return self._fit_parts(ArrowParts.of(X, sample_weight, n_jobs=self.n_jobs))
         table = self._read(X, reset=True)
         weights = as_weights(sample_weight, len(table))
         if weights is not None and not weights.any():
             raise ValueError("sample_weight is zero in every row, which leaves no row to fit.")
-        self.valleys_ = self._find(table, weights)
-        self._warn_of_constants()
-        self.alpha_ = np.array([one.alpha for one in self.valleys_])
-        self.bin_edges_ = array_of([edges_of(one) for one in self.valleys_])
-        self.n_bins_ = np.array([len(edges) - 1 for edges in self.bin_edges_])
-        self.centers_ = array_of([one.centers if one.n_clusters else np.array([np.nan]) for one in self.valleys_])
-        self.representatives_ = [
-            self._representative(table[:, j].astype(float), weights, j) for j in range(table.shape[1])
-        ]
-        return self
+        n_threads = count_threads(self.n_jobs, table.size)
+        return self._fit_rows(TableRows(np.asarray(table, dtype=float), weights, n_threads))
 
     def transform(self, X: Any) -> Any:
         """The bin of every value.
@@ -202,6 +200,21 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             result[:, j] = with_missing[np.clip(labels[:, j], 0, len(values))]
         return result
 
+    def to_json(self) -> str:
+        """The fitted discretizer as JSON text, exact to the last bit; `from_json` reads it."""
+        return discretizer_to_json(self)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """The discretizer that `to_json` wrote; any other text is a ValueError, and none is ever run.
+
+        Parameters
+        ----------
+        text : str or bytes
+        """
+        estimator: Self = discretizer_from_json(cls, text)
+        return estimator
+
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Names of the columns that `transform` returns: the features, or one interval a bin.
 
@@ -220,17 +233,31 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             out += [f"{name}_missing"] * (self.missing == "bin")
         return np.array(out, dtype=object)
 
-    def _find(self, table: Table, weights: Floats | None) -> list[Valleys]:
+    def _fit_parts(self, parts: Parts) -> Self:
+        """Find the bins of a table in parts, wherever these are."""
+        self._check_parameters()
+        check_names(self, parts.names, parts.n_columns, reset=True)
+        return self._fit_rows(PartRows(parts, self._check_gathered))
+
+    def _fit_rows(self, rows: Rows) -> Self:
+        self.valleys_ = self._find(rows)
+        self._warn_of_constants()
+        self.alpha_ = np.array([one.alpha for one in self.valleys_])
+        self.bin_edges_ = array_of([edges_of(one) for one in self.valleys_])
+        self.n_bins_ = np.array([len(edges) - 1 for edges in self.bin_edges_])
+        self.centers_ = array_of([one.centers if one.n_clusters else np.array([np.nan]) for one in self.valleys_])
+        self.representatives_ = self._representatives(rows)
+        return self
+
+    def _find(self, rows: Rows) -> list[Valleys]:
         """The bins of every feature, as valleys."""
-        n_features, names = table.shape[1], getattr(self, "feature_names_in_", None)
-        known = ~np.isnan(table)
-        totals = known.sum(axis=0).astype(float) if weights is None else weights @ known
-        alphas, kernel = resolve_alpha(self.alpha, totals, names), get_kernel(self.kernel)
+        n_features, names = self.n_features_in_, getattr(self, "feature_names_in_", None)
+        resolve, kernel = partial(_alphas, self.alpha, names), get_kernel(self.kernel)
+        resolve(np.ones(n_features))  # so that a wrong one is told before anything is read
         bandwidths = one_each(self.bandwidth, n_features, "bandwidth", check_bandwidth)
         n_bins = one_each(self.n_bins, n_features, "n_bins", check_n_bins)
-        n_threads = count_threads(self.n_jobs, table.size)
         prune = Pruning(self.min_size, self.significance)
-        found = find_valleys(table, weights, alphas, bandwidths, kernel, partial(column_names, self), n_threads)
+        found = find_valleys(rows, resolve, bandwidths, kernel, partial(column_names, self))
         result = []
         for j, (valleys, wanted) in enumerate(zip(found, n_bins, strict=True)):
             if self.strategy == "uniform":
@@ -238,32 +265,30 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             elif wanted == "auto" or valleys.density is None:
                 result.append(prune(valleys))
             else:
-                result.append(self._with_n_bins(table[:, j], weights, prune(valleys), int(wanted), bandwidths[j], j))
+                result.append(self._with_n_bins(rows.column(j), prune(valleys), int(wanted), bandwidths[j], j))
         return result
 
-    def _with_n_bins(
-        self, column: Table, weights: Floats | None, found: Valleys, n_bins: int, bandwidth: Any, j: int
-    ) -> Valleys:
+    def _with_n_bins(self, rows: Rows, found: Valleys, n_bins: int, bandwidth: Any, j: int) -> Valleys:
         kernel, prune = get_kernel(self.kernel), Pruning(self.min_size, self.significance)
         name = partial(named, column_names(self, [j]))
         try:
-            return with_n_clusters(column, weights, found, n_bins, bandwidth, kernel, prune, name)
+            return with_n_clusters(rows, found, n_bins, bandwidth, kernel, prune, name)
         except ValueError as error:
             raise ValueError(f"{error} strategy='uniform' makes any number of bins.") from error
 
-    def _representative(self, values: Floats, weights: Floats | None, j: int) -> Floats:
-        """What `inverse_transform` gives for each bin of a feature."""
-        edges, centers = self.bin_edges_[j], self.centers_[j]
-        if self.inverse == "center" or not np.isfinite(edges).all():
-            return np.asarray(centers)
-        midpoints = 0.5 * edges[:-1] + 0.5 * edges[1:]
-        if self.inverse == "midpoint":
-            return np.asarray(midpoints)
-        mass = np.ones(len(values)) if weights is None else weights
-        labels = np.where(mass > 0, assign(values, edges[1:-1]), -1)
-        for k in np.unique(labels[labels >= 0]):  # a bin that no value fell into keeps its middle
-            midpoints[k] = median(values[labels == k], mass[labels == k])
-        return np.asarray(midpoints)
+    def _representatives(self, rows: Rows) -> list[Floats]:
+        """What `inverse_transform` gives for each bin of each feature."""
+        result = [np.asarray(centers) for centers in self.centers_]
+        if self.inverse == "center":
+            return result
+        varied = [j for j, edges in enumerate(self.bin_edges_) if np.isfinite(edges).all()]
+        for j in varied:
+            result[j] = 0.5 * self.bin_edges_[j][:-1] + 0.5 * self.bin_edges_[j][1:]
+        if self.inverse == "median":
+            medians = rows.medians([edges[1:-1] for edges in self.bin_edges_])
+            for j in varied:  # a bin that no value fell into keeps its middle
+                result[j] = np.where(np.isnan(medians[j]), result[j], medians[j])
+        return result
 
     def _one_hot(self, labels: Any, dtype: Any) -> Any:
         widths = self.n_bins_ + (self.missing == "bin")
@@ -311,10 +336,18 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _read(self, X: Any, *, reset: bool) -> Table:
         table = as_table(self, X, reset=reset)
         refuse_infinite(self, np.flatnonzero(np.isinf(table).any(axis=0)))
-        holes = np.flatnonzero(np.isnan(table).any(axis=0))
+        self._refuse_missing(np.flatnonzero(np.isnan(table).any(axis=0)))
+        return table
+
+    def _check_gathered(self, found: Gathered) -> None:
+        if not found.n_rows:
+            raise ValueError(NO_ROWS.format(self.n_features_in_))
+        refuse_infinite(self, np.flatnonzero(found.infinite))
+        self._refuse_missing(np.flatnonzero([sketch.missing for sketch in found.sketches]))
+
+    def _refuse_missing(self, holes: Any) -> None:
         if len(holes) and self.missing == "error":
             raise ValueError(f"Input X contains NaN, in {column_names(self, holes)}; missing='bin' makes a bin of it.")
-        return table
 
     def _warn_of_constants(self) -> None:
         """One warning a feature, in the words of KBinsDiscretizer."""
@@ -340,3 +373,8 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.allow_nan = self.missing == "bin"
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _alphas(alpha: Any, names: Any, weights: Floats) -> Floats:
+    """The bandwidth factors of features with these weights."""
+    return resolve_alpha(alpha, weights, names)

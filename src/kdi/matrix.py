@@ -108,7 +108,7 @@ def corr(
     values, mass = weighted_rows(frame, weights)
     alphas = column_alphas(alpha, frame)
     products = correlate_columns(values, mass, alphas, get_kernel(kernel), n_jobs, int(min_periods))
-    warn_undefined(frame, products, stacklevel=3)
+    warn_undefined(frame.labels, products, stacklevel=3)
     statistic = frame.square(products.statistic)
     if not pvalues:
         return statistic
@@ -201,9 +201,8 @@ def _correlate_pairs(
         found.statistic[i, j] = found.statistic[j, i] = np.where(n_rows == 2, np.round(statistic), statistic)
 
 
-def warn_undefined(frame: Frame, products: Products, stacklevel: int) -> None:
+def warn_undefined(labels: list[Any], products: Products, stacklevel: int) -> None:
     """Say which columns are constant or infinite, and so have no correlation."""
-    labels = frame.labels
     for places, kind, message in (
         (products.constant, ConstantInputWarning, CONSTANT.rstrip(".")),
         (products.infinite, RuntimeWarning, INFINITE.rstrip(".")),

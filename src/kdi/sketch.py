@@ -26,10 +26,8 @@ from numpy.typing import ArrayLike
 from kdi import _bytes
 from kdi._input import as_column, as_weights, kept
 from kdi._typing import Floats, Integers, Table
-from kdi.cells import cell_error, finest_exponent, keeps_values, least_total, width_exponent
+from kdi.cells import Room, cell_error, finest_exponent, keeps_values, least_total, width_exponent
 from kdi.kernels import get_kernel
-
-CAPACITY = 2**15  # distinct values, or occupied cells, that a sketch of unknown purpose keeps
 
 
 @dataclass(eq=False, repr=False)
@@ -97,7 +95,7 @@ class Sketch:
             raise ValueError(f"cell_width must be a positive number, got {cell_width!r}.")
         sketch = Sketch.exact(column, mass)
         if cell_width is None:
-            return sketch.within_capacity()
+            return sketch.within(Room())
         exponent = width_exponent(cell_width, sketch.minimum, sketch.maximum)
         return sketch if exponent is None else sketch.coarsened(exponent)
 
@@ -126,7 +124,7 @@ class Sketch:
     def __add__(self, other: Sketch) -> Sketch:
         if not isinstance(other, Sketch):
             return NotImplemented
-        return self.merged(other).within_capacity()
+        return self.merged(other).within(Room())
 
     def __radd__(self, other: object) -> Sketch:
         if other == 0:  # so that sum(sketches) works
@@ -240,7 +238,7 @@ class Sketch:
                 raise ValueError(f"cells of 2**{self.exponent} cannot be divided into cells of 2**{exponent}.")
             cells = np.asarray(self.places, dtype=np.int64) >> levels
             ratio = 2.0**-levels
-            shift = ((self.places - (cells << levels)) + 0.5) * ratio - 0.5
+            shift = (self.places + 0.5) * ratio - cells - 0.5  # exact, and for any number of levels
             m0, m1, m2, m3 = self.moments.T * (ratio ** np.arange(4))[:, None]
             moments = np.stack(
                 [
@@ -257,14 +255,13 @@ class Sketch:
     def resolving(self, width: float) -> Sketch:
         """The coarsest cells that are no wider than `width`, or the values where there are no more of them than cells.
 
-        However a column was gathered, this leads to the same cells, so that it makes no difference to any result.
+        However a column was gathered, this leads to the same cells, so that it makes no difference to any result. Where
+        the values would be kept, cells are left as fine as they are.
         """
         exponent = width_exponent(width, self.minimum, self.maximum)
         if exponent is None or (self.exponent is not None and self.exponent >= exponent):
             return self
-        if self.is_exact and keeps_values(exponent, self.range, self.count):
-            return self
-        return self.coarsened(exponent)
+        return self if keeps_values(exponent, self.range, self.count) else self.coarsened(exponent)
 
     def error_bound(self, bandwidth: float, kernel: str = "polyexp", order: int = 4) -> float:
         """The most that the cells can move the kernel density integral T at this bandwidth, anywhere.
@@ -288,9 +285,13 @@ class Sketch:
         """The sketch that `to_bytes` wrote; anything else is a ValueError."""
         return cls(*_bytes.unpack(data))
 
-    def within_capacity(self) -> Sketch:
-        """Coarsened as little as brings it down to CAPACITY cells."""
-        if len(self) <= CAPACITY:
+    def within(self, room: Room) -> Sketch:
+        """Coarsened as little as brings it down to what there is room for.
+
+        A part of a column never needs wider cells than the whole, so that parts that were brought down before they are
+        merged lead to the same cells as the whole, in any order.
+        """
+        if len(self) <= (room.values if self.is_exact else room.cells):
             return self
         if self.exponent is None:
             # The narrowest cells that tell neighbouring numbers apart, then as many levels up as it takes.
@@ -299,7 +300,7 @@ class Sketch:
         else:
             finest, cells = self.exponent, np.asarray(self.places, dtype=np.int64)
         levels = 0
-        while 1 + np.count_nonzero(np.diff(cells >> levels)) > CAPACITY:
+        while 1 + np.count_nonzero(np.diff(cells >> levels)) > room.cells:
             levels += 1
         return self.coarsened(finest + levels)
 

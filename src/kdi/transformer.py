@@ -3,28 +3,44 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from kdi._input import as_table, as_weights, check_count, check_jobs, column_names, refuse_infinite
+from kdi._input import (
+    NO_ROWS,
+    as_table,
+    as_weights,
+    check_count,
+    check_jobs,
+    check_names,
+    column_names,
+    refuse_infinite,
+)
 from kdi._threads import count_threads
 from kdi._typing import Floats, KernelName, OutOfRange, Table
 from kdi.bandwidth import resolve_alpha
-from kdi.cells import cell_width_for
-from kdi.gather import Scan, cell_widths, scan_columns, sketch_columns
+from kdi.cells import MANY, cell_width_for, room_for
+from kdi.gather import cell_widths, scan_columns, sketch_columns
 from kdi.kernels import Kernel, get_kernel
-from kdi.lookup import OUT_OF_RANGE, forward, inverse, tabulate
-from kdi.sketch import CAPACITY, Sketch
+from kdi.lookup import OUT_OF_RANGE, AnyTable, forward, inverse
+from kdi.maps import Maps
+from kdi.parts import Parts, TableParts, gather_once, gather_parts
+from kdi.saving import transformer_from_json, transformer_to_json
+from kdi.sketch import Sketch
+from kdi.sources import ArrowParts, is_source
+from kdi.streams import table_map, transform_source, write_stream
 
 # As in QuantileTransformer: normal scores beyond these of 1e-7 and 1 - 1e-7 are clipped.
 CLIP = float(ndtri(1e-7 - np.spacing(1)))
 NORMAL_PART = 2**17  # values turned into normal scores at once
-FINER = 64  # how much finer than needed chunks are kept, since a later chunk may bring the bandwidth down
 
 
 class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -124,13 +140,29 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features), or a stream
+            A stream is anything with an Arrow stream (a pyarrow Table, RecordBatchReader or Dataset, a polars
+            LazyFrame, a DuckDB relation), or the path of a Parquet or CSV file, a glob, or a list of these. It is read
+            batch by batch, and a second time only where one reading was not enough for the bandwidth.
         y : ignored
-        sample_weight : array-like of shape (n_samples,), optional
+        sample_weight : array-like of shape (n_samples,), or the name of a column of a stream, optional
             A weight of 2 is a repetition, a weight of 0 a removal.
         """
+        kernel = self._check_parameters()
+        if is_source(X):
+            return self._fit_parts(ArrowParts.of(X, sample_weight, n_jobs=self.n_jobs))
         self._reset()
-        return self._update(X, sample_weight, more_may_come=False)
+        table, weights = self._read(X, sample_weight, reset=True)
+        if weights is not None and not weights.any():
+            raise ValueError("sample_weight is zero in every row, which leaves no row to fit.")
+        n_threads = count_threads(self.n_jobs, table.size)
+        scan = scan_columns(table, weights, n_threads)
+        refuse_infinite(
+            self, np.flatnonzero((scan.infinite > 0) | (scan.maximum == np.inf) | (scan.minimum == -np.inf))
+        )
+        widths = cell_widths(kernel, self._resolve_alpha(scan.weight), scan)
+        self._settle(sketch_columns(table, weights, scan, widths, n_threads), len(table), kernel)
+        return self._with_maps()
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from one more part of the data; the parts together give what one `fit` gives.
@@ -141,24 +173,77 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features), or a stream
+            A stream is anything with an Arrow stream (a pyarrow Table, RecordBatchReader or Dataset, a polars
+            LazyFrame, a DuckDB relation), or the path of a Parquet or CSV file, a glob, or a list of these. It is read
+            batch by batch.
         y : ignored
-        sample_weight : array-like of shape (n_samples,), optional
+        sample_weight : array-like of shape (n_samples,), or the name of a column of a stream, optional
             A weight of 2 is a repetition, a weight of 0 a removal.
         """
-        return self._update(X, sample_weight, more_may_come=True)
+        kernel = self._check_parameters()
+        first = not hasattr(self, "sketches_")
+        parts: Parts
+        if is_source(X):
+            parts = ArrowParts.of(X, sample_weight, n_jobs=self.n_jobs)
+            check_names(self, parts.names, parts.n_columns, reset=first)
+        else:
+            parts = TableParts(*self._read(X, sample_weight, reset=first), self.n_jobs)
+        before = [] if first else self.sketches_
+        alphas = self._resolve_alpha(np.full(parts.n_columns, MANY))
+        found = gather_once(parts, kernel, alphas)
+        refuse_infinite(self, np.flatnonzero(found.infinite))
+        rooms = [room_for(kernel, alpha, parts.n_columns) for alpha in alphas.tolist()]
+        if before:
+            found.sketches = [
+                old.merged(new).within(room) for old, new, room in zip(before, found.sketches, rooms, strict=True)
+            ]
+        self._settle(found.sketches, found.n_rows + getattr(self, "n_samples_seen_", 0), kernel)
+        return self
+
+    def fit_sketches(self, sketches: Any) -> Self:
+        """Learn from sketches of the features, wherever they were gathered.
+
+        Parameters
+        ----------
+        sketches : dict of str to Sketch, or sequence of Sketch
+            One sketch a feature, as `kdi.sketch_table` and `kdi.Sketch.from_values` make them. `error_bound_` tells
+            whether they are fine enough for this alpha.
+
+        Examples
+        --------
+        >>> import kdi
+        >>> monday, tuesday = kdi.Sketch.from_values([1.0, 2.0]), kdi.Sketch.from_values([4.0])
+        >>> kdi.KDITransformer().fit_sketches({"height": monday + tuesday}).transform([[2.0]]).round(3)
+        array([[0.354]])
+        """
+        kernel = self._check_parameters()
+        names = list(sketches) if isinstance(sketches, Mapping) else None
+        found = list(sketches.values() if isinstance(sketches, Mapping) else sketches)
+        wrong = [one for one in found if not isinstance(one, Sketch)]
+        if wrong or not found:
+            given = f"one of type {type(wrong[0]).__name__}" if wrong else "none"
+            raise ValueError(f"sketches must be Sketches, one a feature, got {given}.")
+        self._reset()
+        check_names(self, names, len(found), reset=True)
+        self._settle(self._resolving(found, kernel), max(one.count + one.missing for one in found), kernel)
+        return self._with_maps()
 
     def transform(self, X: Any) -> Any:
         """Map each feature to [0, 1], or to normal scores.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features), or a stream as in `fit`
 
         Returns
         -------
         ndarray of shape (n_samples, n_features), float32 for float32 input and float64 otherwise
+            Of a pyarrow Table, a Table; of a polars LazyFrame, a LazyFrame; of other streams, a RecordBatchReader that
+            transforms one batch after the other as it is read.
         """
+        if is_source(X):
+            return transform_source(self, X)
         return self._map(X, forward, after=_to_normal)
 
     def inverse_transform(self, X: Any) -> Any:
@@ -166,9 +251,46 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features), or a stream as in `transform`
         """
+        if is_source(X):
+            return transform_source(self, X, table_map(self, "inverse_transform"))
         return self._map(X, inverse, before=_from_normal)
+
+    def transform_stream(self, source: Any, sink: Any, *, progress: bool = False) -> int:
+        """Transform a table that need not fit in memory into a Parquet file.
+
+        Features are found by name, wherever they stand; other columns pass through unchanged. The file is written aside
+        and put in its place when it is whole, so that an error leaves nothing behind and what was there untouched.
+
+        Parameters
+        ----------
+        source : path, glob or list of them, or a stream as in `fit`
+        sink : path of the Parquet file
+        progress : bool, default=False
+            Whether to show a progress bar on stderr.
+
+        Returns
+        -------
+        int
+            The number of rows.
+        """
+        return write_stream(self, source, sink, progress)
+
+    def to_json(self) -> str:
+        """The fitted transformer as JSON text, exact to the last bit; `from_json` reads it."""
+        return transformer_to_json(self)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """The transformer that `to_json` wrote; any other text is a ValueError, and none is ever run.
+
+        Parameters
+        ----------
+        text : str or bytes
+        """
+        estimator: Self = transformer_from_json(cls, text)
+        return estimator
 
     @property
     def references_(self) -> Floats:
@@ -185,68 +307,93 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         return out
 
     def _reset(self) -> None:
-        for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("__")]:
+        for name in [name for name in vars(self) if name.endswith("_") or name == "_maps"]:
             delattr(self, name)
 
-    def _update(self, X: Any, sample_weight: Any, more_may_come: bool) -> Self:
+    def _fit_parts(self, parts: Parts) -> Self:
+        """Learn from a table in parts, wherever these are."""
         kernel = self._check_parameters()
-        first = not hasattr(self, "sketches_")
-        table = as_table(self, X, reset=first)
-        weights = as_weights(sample_weight, len(table))
-        if weights is not None and not more_may_come and not weights.any():
-            raise ValueError("sample_weight is zero in every row, which leaves no row to fit.")
-        n_threads = count_threads(self.n_jobs, table.size)
-        scan = scan_columns(table, weights, n_threads)
-        refuse_infinite(
-            self, np.flatnonzero((scan.infinite > 0) | (scan.maximum == np.inf) | (scan.minimum == -np.inf))
-        )
-        before: list[Sketch] = getattr(self, "sketches_", [Sketch()] * len(scan.counts))
-        if more_may_come:
-            sketches = self._add_chunk(table, weights, scan, before, kernel, n_threads)
-        else:
-            alphas = self._resolve_alpha(scan.weight)
-            sketches = sketch_columns(table, weights, scan, cell_widths(kernel, alphas, scan), n_threads)
+        self._reset()
+        check_names(self, parts.names, parts.n_columns, reset=True)
+        found = gather_parts(parts, kernel, self._resolve_alpha)
+        refuse_infinite(self, np.flatnonzero(found.infinite))
+        if not found.n_rows:
+            raise ValueError(NO_ROWS.format(parts.n_columns))
+        self._settle(self._resolving(found.sketches, kernel), found.n_rows, kernel)
+        return self._with_maps()
+
+    def _resolving(self, sketches: list[Sketch], kernel: Kernel) -> list[Sketch]:
+        """Sketches no finer than the bandwidths call for, as a fit in memory has them."""
         self._check_ranges(sketches)
-        self.sketches_ = sketches
-        self.n_samples_seen_ = len(table) + getattr(self, "n_samples_seen_", 0)
-        self._tabulate(kernel)
-        return self
-
-    def _add_chunk(
-        self, table: Table, weights: Floats | None, scan: Scan, before: list[Sketch], kernel: Kernel, n_threads: int
-    ) -> list[Sketch]:
-        """Sketches so far and of this chunk together: the values themselves while there are few of them, then cells."""
-        totals = np.array([sketch.weight for sketch in before]) + scan.weight
-        alphas = self._resolve_alpha(totals)
-        widths = np.where(scan.counts > CAPACITY, cell_widths(kernel, alphas, scan) / FINER, 0.0)
-        widths = np.array([one.cell_width or width for one, width in zip(before, widths, strict=True)])
-        merged = [
-            old.merged(new)
-            for old, new in zip(before, sketch_columns(table, weights, scan, widths, n_threads), strict=True)
+        alphas = self._resolve_alpha(np.array([sketch.weight for sketch in sketches])).tolist()
+        return [
+            sketch.resolving(cell_width_for(kernel, alpha * sketch.std, sketch.range)) if sketch.count else sketch
+            for sketch, alpha in zip(sketches, alphas, strict=True)
         ]
-        spreads = [alpha * one.std for alpha, one in zip(alphas.tolist(), merged, strict=True)]
-        needed = [cell_width_for(kernel, h, one.range) / FINER for h, one in zip(spreads, merged, strict=True)]
-        return [one.resolving(width) if len(one) > CAPACITY else one for one, width in zip(merged, needed, strict=True)]
 
-    def _tabulate(self, kernel: Kernel) -> None:
-        """Everything that follows from the sketches."""
-        sketches = self.sketches_
-        empty = [j for j, sketch in enumerate(sketches) if not sketch.count]
+    def _read(self, X: Any, sample_weight: Any, *, reset: bool) -> tuple[Table, Floats | None]:
+        table = as_table(self, X, reset=reset)
+        return table, as_weights(sample_weight, len(table))
+
+    def _settle(self, sketches: list[Sketch], n_rows: int, kernel: Kernel) -> None:
+        """Keep what was gathered; what follows from it is made when it is first asked for."""
+        self._check_ranges(sketches)
+        alphas = self._resolve_alpha(np.array([sketch.weight for sketch in sketches]))
+        self.sketches_, self.n_samples_seen_ = sketches, n_rows
+        self._maps: Maps | partial[Maps] = partial(Maps.of, sketches, alphas, kernel, self.n_quantiles)
+
+    def _check_ranges(self, sketches: list[Sketch]) -> None:
+        wide = [j for j, sketch in enumerate(sketches) if sketch.range == np.inf]
+        if wide:
+            raise ValueError(
+                f"the range of {column_names(self, wide)} is too large for float64; divide the values first."
+            )
+
+    def _with_maps(self) -> Self:
+        """Everything made that follows from the sketches, and a word on columns that have no values."""
+        empty = [j for j, sketch in enumerate(self.sketches_) if not sketch.count]
         if empty:
             warnings.warn(
-                f"{column_names(self, empty)} held only NaN (or weights of zero) and will be NaN.", stacklevel=4
+                f"{column_names(self, empty)} held only NaN (or weights of zero) and will be NaN.", stacklevel=3
             )
-        self.alpha_ = self._resolve_alpha(np.array([sketch.weight for sketch in sketches]))
-        with np.errstate(invalid="ignore"):  # inf times the spread of a constant
-            self.bandwidth_ = self.alpha_ * np.array([sketch.std for sketch in sketches])
-        self.data_min_ = np.array([sketch.minimum for sketch in sketches])
-        self.data_max_ = np.array([sketch.maximum for sketch in sketches])
-        self.tables_ = [
-            tabulate(sketch, kernel, h, self.n_quantiles)
-            for sketch, h in zip(sketches, self.bandwidth_.tolist(), strict=True)
-        ]
-        self.error_bound_ = np.array([table.error for table in self.tables_])
-        self.n_knots_ = np.array([table.n_knots for table in self.tables_])
+        self._made()
+        return self
+
+    def _made(self) -> Maps:
+        check_is_fitted(self)
+        if not isinstance(self._maps, Maps):
+            self._maps = self._maps()
+        return self._maps
+
+    @property
+    def alpha_(self) -> Floats:
+        return self._made().alpha
+
+    @property
+    def bandwidth_(self) -> Floats:
+        return self._made().bandwidth
+
+    @property
+    def tables_(self) -> list[AnyTable]:
+        return self._made().tables
+
+    @property
+    def error_bound_(self) -> Floats:
+        return np.array([table.error for table in self.tables_])
+
+    @property
+    def n_knots_(self) -> NDArray[np.int64]:
+        return np.array([table.n_knots for table in self.tables_])
+
+    @property
+    def data_min_(self) -> Floats:
+        check_is_fitted(self)
+        return np.array([sketch.minimum for sketch in self.sketches_])
+
+    @property
+    def data_max_(self) -> Floats:
+        check_is_fitted(self)
+        return np.array([sketch.maximum for sketch in self.sketches_])
 
     def _map(self, X: Any, function: Any, before: Any = None, after: Any = None) -> Table:
         """The table through `function`, which is forward or inverse; `before` and `after` deal with normal scores."""
@@ -287,15 +434,8 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         check_jobs(self.n_jobs)
         return get_kernel(self.kernel, self.order)
 
-    def _check_ranges(self, sketches: list[Sketch]) -> None:
-        wide = [j for j, sketch in enumerate(sketches) if sketch.range == np.inf]
-        if wide:
-            raise ValueError(
-                f"the range of {column_names(self, wide)} is too large for float64; divide the values first."
-            )
-
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "tables_")
+        return hasattr(self, "_maps")
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -9,24 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from math import inf, pi, sqrt
 from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from kdi._backend import core
-from kdi._typing import Floats, Table
+from kdi._typing import Floats
 from kdi.bandwidth import RULES, bandwidth_factor
-from kdi.gather import cell_widths, scan_columns, sketch_columns
 from kdi.integral import Integral
 from kdi.kernels import Kernel, get_kernel
 from kdi.levels import TOLERANCE
 from kdi.lookup import NO_RANGE, AnyTable, forward, inverse, tabulate
 from kdi.modes import Modes, find_modes
+from kdi.rows import Resolve, Rows, assign
+from kdi.sketch import Sketch
 
 GAUSSIAN = get_kernel("gaussian")
 FINER = 4.0  # cells of the T are finer than their integral asks for, since their density is differentiated
@@ -169,48 +170,47 @@ class Valleys:
 
 
 def find_valleys(
-    table: Table,
-    weights: Floats | None,
-    alphas: Floats,
-    bandwidths: list[Any],
-    kernel: Kernel,
-    name: Callable[[list[int]], str],
-    n_threads: int = 1,
+    rows: Rows, resolve: Resolve, bandwidths: list[Any], kernel: Kernel, name: Callable[[list[int]], str]
 ) -> list[Valleys]:
-    """The clusters of each column, with all the valleys that its density has; `name` says what to call columns."""
-    table = np.asarray(table, dtype=float)
-    scan = scan_columns(table, weights, n_threads)
-    sketches = sketch_columns(table, weights, scan, cell_widths(kernel, alphas, scan), n_threads)
+    """The clusters of each column, with all the valleys that its density has.
+
+    `resolve` makes bandwidth factors of the columns' weights, `name` says what to call columns.
+    """
+    sketches = rows.sketches(kernel, resolve)
     wide = [j for j, sketch in enumerate(sketches) if sketch.range == inf]
     if wide:
         raise ValueError(f"the range of {name(wide)} is too large for float64; divide the values first.")
+    alphas = resolve(np.array([sketch.weight for sketch in sketches]))
     with np.errstate(invalid="ignore"):  # inf times the deviation of a constant
         spreads = alphas * np.array([sketch.std for sketch in sketches])
     tables = [
         tabulate(sketch, kernel, h, tolerance=TOLERANCE) for sketch, h in zip(sketches, spreads.tolist(), strict=True)
     ]
-    levels = np.empty(table.shape[::-1]).T
-    forward(tables, table, levels, "clip", n_threads)
-    again = scan_columns(levels, weights, n_threads)
-    factors = np.array([_factor(one, weight) for one, weight in zip(bandwidths, again.weight.tolist(), strict=True)])
-    widths = cell_widths(GAUSSIAN, factors, again) / FINER
-    found = []
-    for j, sketch in enumerate(sketch_columns(levels, weights, again, widths, n_threads)):
-        if not sketch.range > NO_RANGE:
-            n_clusters = min(sketch.count, 1)
-            nothing = Modes(*(np.zeros(n) for n in (n_clusters, 0, n_clusters, 0)))
-            found.append(Valleys(tables[j], None, nothing, np.full(n_clusters, sketch.weight), float(alphas[j])))
-            continue
-        spread = float(factors[j]) * sketch.std
-        if not spread > NARROWEST:
-            raise ValueError(
-                f"the bandwidth {bandwidths[j]!r} of {name([j])} is too small: {spread} of its KD-integral."
-            )
-        density = Integral(sketch, GAUSSIAN, spread, FINER)
-        modes = find_modes(density)
-        sizes = weights_between(levels[:, j] - density.low, weights, modes.valleys)
-        found.append(Valleys(tables[j], density, modes, sizes, float(alphas[j])).distinct())
-    return found
+    levels = rows.levels(tables)
+    factors = partial(_factors, bandwidths)
+    found: list[Valleys] = []
+    for j, sketch in enumerate(levels.sketches(GAUSSIAN, factors, FINER)):
+        density, modes = _density(sketch, bandwidths[j], partial(name, [j]))
+        found.append(Valleys(tables[j], density, modes, np.full(len(modes.peaks), sketch.weight), float(alphas[j])))
+    # Weights are counted: a cell of the density may lie on both sides of a valley.
+    cuts = [one.modes.valleys + (one.density.low if one.density else 0.0) for one in found]
+    sizes = levels.weights_between(cuts) if any(len(here) for here in cuts) else [one.sizes for one in found]
+    return [
+        replace(one, sizes=size).distinct() if len(one.modes.valleys) else one
+        for one, size in zip(found, sizes, strict=True)
+    ]
+
+
+def _density(sketch: Sketch, bandwidth: Any, name: Callable[[], str]) -> tuple[Integral | None, Modes]:
+    """The density of a column's T, of which a sketch is given, and its peaks and valleys."""
+    if not sketch.range > NO_RANGE:
+        n_clusters = min(sketch.count, 1)
+        return None, Modes(*(np.zeros(n) for n in (n_clusters, 0, n_clusters, 0)))
+    spread = _factor(bandwidth, sketch.weight) * sketch.std
+    if not spread > NARROWEST:
+        raise ValueError(f"the bandwidth {bandwidth!r} of {name()} is too small: {spread} of its KD-integral.")
+    density = Integral(sketch, GAUSSIAN, spread, FINER)
+    return density, find_modes(density)
 
 
 @dataclass(frozen=True)
@@ -238,8 +238,7 @@ class Pruning:
 
 
 def with_n_clusters(
-    column: Table,
-    weights: Floats | None,
+    rows: Rows,
     found: Valleys,
     n_clusters: int,
     bandwidth: Any,
@@ -255,7 +254,7 @@ def with_n_clusters(
     start = found.alpha if 0 < found.alpha < inf else 1.0
     for alpha in (found.alpha, *(start * factor for factor in FACTORS), inf, 0.0):
         if most < n_clusters:
-            found = prune(find_valleys(column[:, None], weights, np.array([alpha]), [bandwidth], kernel, name)[0])
+            found = prune(find_valleys(rows, partial(np.full_like, fill_value=alpha), [bandwidth], kernel, name)[0])
             most = max(most, found.n_clusters)
         if found.n_clusters >= n_clusters:
             return found.at_most(n_clusters)
@@ -265,12 +264,6 @@ def with_n_clusters(
     elif prune != Pruning():
         advice = f"min_size and significance close valleys, and a smaller bandwidth than {bandwidth!r} finds more."
     raise ValueError(f"{name([0])} has no {n_clusters} clusters at any alpha: at most {most} were found. {advice}")
-
-
-def assign(values: Floats, boundaries: Floats) -> NDArray[np.int64]:
-    """The cluster of each value, counted from the left; -1 for NaN. A value on a boundary belongs to the right."""
-    labels = np.searchsorted(boundaries, values, side="right")
-    return np.where(np.isnan(values), -1, labels)
 
 
 def check_bandwidth(bandwidth: Any) -> None:
@@ -286,9 +279,5 @@ def _factor(bandwidth: Any, weight: float) -> float:
     return factor * sqrt(weight / (weight - 1)) if weight > 1 else factor
 
 
-def weights_between(values: Floats, weights: Floats | None, boundaries: Floats) -> Floats:
-    """The weight of the values in each cluster."""
-    labels = assign(values, boundaries)
-    known = labels >= 0
-    mass = None if weights is None else weights[known]
-    return np.bincount(labels[known], mass, minlength=len(boundaries) + 1).astype(float)
+def _factors(bandwidths: list[Any], weights: Floats) -> Floats:
+    return np.array([_factor(one, weight) for one, weight in zip(bandwidths, weights.tolist(), strict=True)])

@@ -21,7 +21,8 @@ from kdi._typing import Floats
 from kdi.bandwidth import bandwidth_factor
 from kdi.distribution import KDE1D
 from kdi.kernels import get_kernel
-from kdi.valleys import assign, check_bandwidth, find_valleys
+from kdi.rows import TableRows, assign
+from kdi.valleys import check_bandwidth, find_valleys
 
 LEAST_SPREAD = 1e-5  # a bin of one value has a density of about this width
 FAINT = 1e-6  # of the highest density: below this, shares of it are taken from logarithms
@@ -144,9 +145,8 @@ class KDDiscretizer(Discretizer):
         if self.enable_predict_proba and n_features > 1:
             raise ValueError(f"enable_predict_proba is for one feature, got {n_features}; kdi.KDIDiscretizer has more.")
         # The integral at alpha = inf is a straight line: its density is the feature's own.
-        found = find_valleys(
-            table, None, np.full(n_features, inf), betas, get_kernel("polyexp"), partial(column_names, self)
-        )
+        rows, at_infinity = TableRows(table, None), partial(np.full_like, fill_value=inf)
+        found = find_valleys(rows, at_infinity, betas, get_kernel("polyexp"), partial(column_names, self))
         found = [one if most is None else one.at_most(most) for one in found]
         self.centroids_ = [one.centers for one in found]
         self.boundaries_ = [one.boundaries for one in found]

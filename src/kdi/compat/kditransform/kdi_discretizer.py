@@ -27,7 +27,7 @@ from kdi.compat.kditransform._densities import (
     keeps_densities,
 )
 from kdi.compat.kditransform.kdi_transformer import KDITransformer
-from kdi.valleys import assign
+from kdi.rows import assign
 
 __all__ = ["KBinsKDIDiscretizer", "KDDiscretizer", "KDIDiscretizer", "SimpleKDIDiscretizer"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import replace
 from math import sqrt
 from typing import Any, Self
 
@@ -122,9 +123,10 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         found = [find(one, column, self.references_) for one, column in zip(own.tables_, table.T, strict=True)]
         self.quantiles_ = np.column_stack(found)
         if not self.exact:
-            own.tables_ = [
+            lines = [
                 _lines_between(one, places, self.references_) for one, places in zip(own.tables_, found, strict=True)
             ]
+            own._maps = replace(own._made(), tables=lines)
         return self
 
     def transform(self, X: Any) -> Any:

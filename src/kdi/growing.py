@@ -1,0 +1,159 @@
+"""Growing: the sketch of a column that comes in parts, read once, in the time of a few additions a value.
+
+The values themselves are kept while there is room for them. Then most of them fall into a window of cells that lie side
+by side, where adding a value is a multiplication and four additions; the few outside are kept as the cells that a
+Sketch has. Where more cells are occupied than there is room for, all are coarsened.
+
+    ─·────·──┃┬┬┬┬┬┬┬┬┬┬┬┬┬┬┬┬┬┬┬┬┬┬┬┬┬┬┬┃───·─────·──
+      far    ┃          window           ┃     far
+
+The result does not depend on how the column was divided: it is the sketch of the whole, brought down to the same room.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from kdi._backend import core
+from kdi._input import kept
+from kdi._typing import Floats, Table
+from kdi.cells import Room, finest_exponent
+from kdi.sketch import Sketch
+
+REACH = 2  # cells of the window, for each that may be occupied
+FEW = 2**15  # values that wait to be sorted together, at least
+STRAY = 0.75  # share of a part's values outside the window from which on it is worth moving
+EXPONENTS = range(-1000, 1000)  # beyond, 1/width is no number to multiply values by
+
+
+class Growing:
+    """A column's sketch while the column is read; `infinite` counts the values that no sketch can hold."""
+
+    def __init__(self, room: Room) -> None:
+        self.room = room
+        self.infinite = 0
+        self._minimum, self._maximum, self._count, self._missing = np.inf, -np.inf, 0, 0
+        self._waiting: list[tuple[Floats, Floats | None]] = []  # to be sorted together
+        self._far = Sketch()  # what lies outside the window: everything, while there is none
+        self._window: Window | None = None
+
+    def add(self, column: Table, weights: Floats | None = None) -> None:
+        """Take in more values; NaN is counted and left out."""
+        start = 0
+        while self._window is None and start < len(column):
+            stop = start + self._worth_sorting - self._n_waiting
+            self._keep(column[start:stop], None if weights is None else weights[start:stop])
+            start = stop
+        if self._window is not None and start < len(column):
+            self._add_to_window(self._window, column[start:], None if weights is None else weights[start:])
+
+    def sketch(self) -> Sketch:
+        """The sketch of everything so far."""
+        self._sort()
+        if not self._count:
+            return Sketch(missing=self._missing)
+        whole = self._far if self._window is None else self._far.merged(self._window.sketch())
+        whole = replace(whole, minimum=self._minimum, maximum=self._maximum, count=self._count, missing=self._missing)
+        return whole.within(self.room)
+
+    @property
+    def _n_waiting(self) -> int:
+        return sum(len(values) for values, _ in self._waiting)
+
+    @property
+    def _worth_sorting(self) -> int:
+        """As many as were sorted already, so that each value is moved few times only."""
+        return max(FEW, len(self._far))
+
+    def _keep(self, column: Table, weights: Floats | None) -> None:
+        """Take in values while there is no window."""
+        values, mass, missing = kept(column, weights)
+        infinite = np.isinf(column)
+        if infinite.any():
+            finite = np.isfinite(values)
+            values, mass = values[finite], None if mass is None else mass[finite]
+        extremes = (float(values.min()), float(values.max())) if len(values) else (np.inf, -np.inf)
+        self._note(*extremes, len(values), missing, int(infinite.sum()))
+        self._waiting.append((values, mass))
+        if self._n_waiting >= self._worth_sorting:
+            self._sort()
+            if not self._far.is_exact:
+                self._open(self._far)
+
+    def _sort(self) -> None:
+        """Take in the values that wait."""
+        if not self._n_waiting:
+            return
+        values = np.concatenate([values for values, _ in self._waiting])
+        mass = None
+        if any(mass is not None for _, mass in self._waiting):
+            mass = np.concatenate([np.ones(len(one)) if mass is None else mass for one, mass in self._waiting])
+        self._waiting = []
+        self._far = self._far.merged(Sketch.exact(values, mass)).within(self.room)
+
+    def _add_to_window(self, window: Window, column: Table, weights: Floats | None) -> None:
+        (low, high, *counts), values, mass = core.accumulate(
+            column, weights, 2.0**-window.exponent, window.first, window.moments
+        )
+        count, missing, infinite = map(int, counts)
+        self._note(low, high, count, missing, infinite)
+        if len(values):
+            outside = Sketch.exact(values, None if weights is None else mass)
+            # However far out they lie, the numbers of their cells must be whole numbers still.
+            largest = max(abs(outside.minimum), abs(outside.maximum))
+            outside = outside.coarsened(max(window.exponent, finest_exponent(largest)))
+            self._far = self._far.merged(outside)
+        crowded = window.n_occupied + len(self._far) > self.room.cells
+        coarser = self._far.exponent not in (None, window.exponent)
+        if crowded or coarser or len(values) > STRAY * max(count, FEW):
+            self._open(self.sketch())
+
+    def _open(self, sketch: Sketch) -> None:
+        """Put a sketch that has cells into a window; cells that it does not reach are the far ones."""
+        self._far, self._window = sketch, None
+        if sketch.exponent in EXPONENTS:
+            self._window, self._far = Window.over(sketch, REACH * self.room.cells)
+
+    def _note(self, low: float, high: float, count: int, missing: int, infinite: int) -> None:
+        self._minimum, self._maximum = min(self._minimum, low), max(self._maximum, high)
+        self._count += count
+        self._missing += missing
+        self.infinite += infinite
+
+
+class Window:
+    """Cells that lie side by side, of which most are empty at first."""
+
+    def __init__(self, exponent: int, first: int, n_cells: int) -> None:
+        self.exponent, self.first = exponent, first
+        self.moments: Floats = np.zeros((n_cells, 4))
+
+    @classmethod
+    def over(cls, sketch: Sketch, n_cells: int) -> tuple[Window, Sketch]:
+        """A window where a sketch is heaviest, filled, and the cells of the sketch that lie outside."""
+        assert sketch.exponent is not None
+        cells = np.asarray(sketch.places, dtype=np.int64)
+        mass = np.append(0.0, np.cumsum(sketch.moments[:, 0]))
+        ends = np.searchsorted(cells, cells + n_cells)
+        start = int(np.argmax(mass[ends] - mass[:-1]))
+        slack = n_cells - int(cells[ends[start] - 1] - cells[start]) - 1
+        window = cls(sketch.exponent, int(cells[start]) - slack // 2, n_cells)
+        inside = (cells >= window.first) & (cells < window.first + n_cells)
+        window.moments[cells[inside] - window.first] = sketch.moments[inside]
+        if inside.all():
+            return window, Sketch()
+        return window, replace(sketch, places=cells[~inside], moments=sketch.moments[~inside])
+
+    @property
+    def n_occupied(self) -> int:
+        return int(np.count_nonzero(self.moments[:, 0]))
+
+    def sketch(self) -> Sketch:
+        """Its occupied cells; extremes and counts are for whoever keeps them."""
+        occupied = np.flatnonzero(self.moments[:, 0])
+        if not len(occupied):
+            return Sketch()
+        low, high = np.ldexp((occupied[[0, -1]] + self.first + 0.5).astype(float), self.exponent).tolist()
+        return Sketch(low, high, len(occupied), 0, self.exponent, occupied + self.first, self.moments[occupied])

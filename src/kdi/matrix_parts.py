@@ -1,0 +1,187 @@
+"""corr of a table in parts: sketches of the columns in one reading, sums of products of their T in the next.
+
+A pair of columns is correlated over the rows that both have, with integrals over those rows. So a column has one
+integral for every other column that misses rows of its own: with the other's holes, it is read like a column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from kdi._input import is_whole
+from kdi._typing import Floats, KernelName, Table
+from kdi.bandwidth import resolve_alpha, spread_alpha
+from kdi.cells import cell_width_for, keeps_values, width_exponent
+from kdi.inference import correlation_pvalue
+from kdi.kernels import Kernel, get_kernel
+from kdi.levels import SHORT, TOLERANCE
+from kdi.lookup import AnyTable, tabulate
+from kdi.matrix import Products, warn_undefined
+from kdi.pairs import tidy
+from kdi.parts import Chunk, MappedParts, Parts, gather_parts
+from kdi.rows import level
+from kdi.sketch import Sketch
+
+EXACT = 1e-12  # what the knots may contribute to the error where in memory there would be none
+Pair = tuple[int, int]  # column i over the rows that column j has too; (i, i) is column i over all its rows
+
+
+@dataclass
+class Sums:
+    """Sums over the rows that two columns both have, a matrix each: rows, weights, products of centred T."""
+
+    n: Floats
+    weight: Floats
+    own: Floats  # of T of column i, over the rows that j has
+    square: Floats
+    product: Floats
+
+    @classmethod
+    def zeros(cls, n_columns: int) -> Sums:
+        return cls(*(np.zeros((n_columns, n_columns)) for _ in fields(cls)))
+
+    def plus(self, other: Sums) -> Sums:
+        return Sums(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))
+
+
+def corr_parts(
+    parts: Parts,
+    *,
+    alpha: Any = 1.0,
+    kernel: KernelName = "polyexp",
+    min_periods: int = 1,
+    pvalues: bool = False,
+) -> tuple[Floats, Floats | None]:
+    """The matrix of `kdi.corr` for a table in parts, and p-values where they are asked for."""
+    if not is_whole(min_periods) or min_periods < 0:
+        raise ValueError(f"min_periods must be a whole number >= 0, got {min_periods!r}.")
+    found = correlate_parts(parts, alpha, get_kernel(kernel), int(min_periods))
+    warn_undefined(list(range(parts.n_columns) if parts.names is None else parts.names), found, stacklevel=4)
+    return found.statistic, correlation_pvalue(found.statistic, found.n, "two-sided") if pvalues else None
+
+
+def correlate_parts(parts: Parts, alpha: Any, kernel: Kernel, min_periods: int) -> Products:
+    """Correlations of all columns of a table in parts, as `matrix.correlate_columns` has them of one in memory."""
+    alphas = spread_alpha(alpha, parts.n_columns, parts.names)
+    gathered = gather_parts(parts, kernel, partial(resolve_alpha, alpha, names=parts.names))
+    found = Products.empty(parts.n_columns)
+    found.infinite[:] = np.array(gathered.infinite) > 0
+    counts = parts.reduce(partial(_count_part, n_columns=parts.n_columns), Sums.plus)
+    found.n[:] = counts.weight
+    maps = {(j, j): _Map.of(sketch, alphas[j], kernel) for j, sketch in enumerate(gathered.sketches)}
+    holes = [
+        (i, j)
+        for i, j in np.argwhere(counts.n < np.diag(counts.n)[:, None]).tolist()
+        if not found.infinite[[i, j]].any()
+    ]
+    if holes:
+        beside = MappedParts(parts, partial(_with_holes, pairs=holes), len(holes))
+        resolve = partial(resolve_alpha, [alphas[i] for i, _ in holes])
+        sketches = gather_parts(beside, kernel, resolve).sketches
+        maps.update({pair: _Map.of(one, alphas[pair[0]], kernel) for pair, one in zip(holes, sketches, strict=True)})
+    sums = parts.reduce(partial(_sum_part, n_columns=parts.n_columns, maps=maps), Sums.plus)
+    _finish(found, counts.n, sums, maps, min_periods)
+    return found
+
+
+def _finish(found: Products, rows: Floats, sums: Sums, maps: dict[Pair, _Map], min_periods: int) -> None:
+    """Correlations from the sums."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = sums.own / sums.weight
+        variance = sums.square - sums.weight * mean**2
+        covariance = sums.product - sums.weight * mean * mean.T
+        statistic = tidy(covariance / np.sqrt(variance * variance.T))
+    enough = rows >= max(min_periods, 2)
+    for (i, j), one in maps.items():
+        if enough[i, j] and one.is_constant and not found.infinite[i]:
+            found.constant[i] = True
+            others = slice(None) if i == j else j
+            statistic[i, others] = statistic[others, i] = np.nan
+    statistic[found.infinite] = statistic[:, found.infinite] = np.nan
+    statistic = np.where(rows == 2, np.round(statistic), statistic)
+    varied = np.array([not maps[j, j].is_constant for j in range(len(rows))])
+    np.fill_diagonal(statistic, np.where(varied & ~found.infinite, 1.0, np.nan))
+    found.statistic[:] = np.where(enough, statistic, np.nan)
+
+
+@dataclass(frozen=True)
+class _Map:
+    """A column's T, less its mean, so that sums of squares do not cancel."""
+
+    table: AnyTable
+    centre: float
+    is_constant: bool
+
+    @classmethod
+    def of(cls, sketch: Sketch, alpha: Any, kernel: Kernel) -> _Map:
+        factor = float(resolve_alpha([alpha], np.array([sketch.weight]))[0])
+        bandwidth = factor * sketch.std if sketch.range else 0.0
+        exponent = width_exponent(cell_width_for(kernel, bandwidth, sketch.range), sketch.minimum, sketch.maximum)
+        # In memory, columns that are short or have fewer values than cells are integrated at the values themselves.
+        exact = sketch.count <= SHORT or exponent is None or keeps_values(exponent, sketch.range, sketch.count)
+        table = tabulate(sketch, kernel, bandwidth, tolerance=EXACT if exact else TOLERANCE)
+        centre = 0.0
+        if sketch.count:
+            centre = float(level(table, sketch.offsets + sketch.minimum) @ sketch.moments[:, 0] / sketch.weight)
+        return cls(table, centre, not sketch.range)
+
+    def __call__(self, column: Table) -> Floats:
+        return level(self.table, column) - self.centre
+
+
+def _with_holes(columns: list[Table], pairs: list[Pair]) -> list[Table]:
+    return [np.where(np.isnan(columns[j]), np.nan, columns[i]) for i, j in pairs]
+
+
+def _count_part(chunks: Iterable[Chunk], n_columns: int) -> Sums:
+    sums = Sums.zeros(n_columns)
+    for columns, weights in chunks:
+        known = ~np.isnan(np.array(columns, dtype=float))
+        if weights is not None:
+            known &= weights > 0
+        present = known.astype(float)
+        sums.n += present @ present.T
+        sums.weight += present @ present.T if weights is None else (present * weights) @ present.T
+    return sums
+
+
+def _sum_part(chunks: Iterable[Chunk], n_columns: int, maps: dict[Pair, _Map]) -> Sums:
+    sums = Sums.zeros(n_columns)
+    # Columns that have the same integral beside every other go by one product of matrices.
+    several = {j for pair in maps if pair[0] != pair[1] for j in pair}
+    plain = [j for j in range(n_columns) if j not in several]
+    pairs = [pair for pair in combinations(range(n_columns), 2) if several & {*pair}]
+    for columns, weights in chunks:
+        mass = np.ones(len(columns[0])) if weights is None else weights
+        levels = [maps[j, j](column) for j, column in enumerate(columns)]
+        _add_plain(sums, plain, np.array([levels[j] for j in plain]).reshape(len(plain), len(mass)), mass)
+        for i, j in pairs:
+            both = ~(np.isnan(levels[i]) | np.isnan(levels[j]))
+            x = maps[i, j](columns[i][both]) if (i, j) in maps else levels[i][both]
+            y = maps[j, i](columns[j][both]) if (j, i) in maps else levels[j][both]
+            _add_pair(sums, i, j, x, y, mass[both])
+    return sums
+
+
+def _add_plain(sums: Sums, plain: list[int], levels: Floats, mass: Floats) -> None:
+    grid = np.ix_(plain, plain)
+    present = ~np.isnan(levels)
+    weighted, levels = present * mass, np.where(present, levels, 0.0)
+    sums.weight[grid] += weighted @ present.T
+    sums.own[grid] += (levels * weighted) @ present.T
+    sums.square[grid] += (levels * levels * weighted) @ present.T
+    sums.product[grid] += (levels * weighted) @ levels.T
+
+
+def _add_pair(sums: Sums, i: int, j: int, x: Floats, y: Floats, mass: Floats) -> None:
+    for one, other, mine in ((i, j, x), (j, i, y)):
+        sums.weight[one, other] += mass.sum()
+        sums.own[one, other] += mine @ mass
+        sums.square[one, other] += (mine * mine) @ mass
+        sums.product[one, other] += (x * y) @ mass

@@ -1,0 +1,212 @@
+"""Parts: a table that lies in parts, in a file, on many machines, and what can be said of it by adding up.
+
+Whatever is learnt of such a table is a summary of each part, and a way to merge two summaries; that is all that a
+stream, Dask and Spark have to do. Sketches are such summaries, and so are sums of products and counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import repeat
+from types import SimpleNamespace
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from kdi._input import refuse_infinite
+from kdi._threads import count_threads
+from kdi._typing import Floats, Table
+from kdi.cells import MANY, Room, cell_width_for, room_for, width_exponent
+from kdi.gather import Scan, sketch_columns
+from kdi.growing import Growing
+from kdi.kernels import Kernel, get_kernel
+from kdi.sketch import Sketch
+
+Columns = list[Table]  # one array of one dimension a column
+Chunk = tuple[Columns, Floats | None]  # and a weight a row
+Summary = TypeVar("Summary")
+
+BLOCK = 2**16  # rows of a table that are read at once, column by column, while they are in the cache
+
+
+class Parts(Protocol):
+    """A table in parts.
+
+    Attributes
+    ----------
+    names : list of str, or None where columns only have numbers
+    n_columns : int
+    again : bool
+        Whether the rows can be read a second time.
+    n_jobs : int or None
+        Threads for each part; an engine that works on several parts at once has 1.
+    """
+
+    @property
+    def names(self) -> list[str] | None: ...
+
+    @property
+    def n_columns(self) -> int: ...
+
+    @property
+    def again(self) -> bool: ...
+
+    @property
+    def n_jobs(self) -> int | None: ...
+
+    def reduce(
+        self, summarise: Callable[[Iterable[Chunk]], Summary], merge: Callable[[Summary, Summary], Summary]
+    ) -> Summary:
+        """Summaries of all parts, merged two by two in any order; there is one of a part without rows, too."""
+        ...
+
+
+@dataclass
+class Gathered:
+    """Summary of a part: a sketch a column, and what is wrong with it."""
+
+    sketches: list[Sketch]
+    infinite: list[int]
+    n_rows: int
+
+
+def gather_once(parts: Parts, kernel: Kernel, alphas: Floats) -> Gathered:
+    """Sketches of all columns in one reading: the narrowest cells for which these bandwidth factors have room."""
+    rooms = [room_for(kernel, alpha, parts.n_columns) for alpha in alphas.tolist()]
+    gather = partial(_gather_part, rooms=rooms, n_jobs=parts.n_jobs)
+    found: Gathered = parts.reduce(gather, partial(merge_gathered, rooms=rooms))
+    return found
+
+
+def gather_parts(parts: Parts, kernel: Kernel, resolve: Callable[[Floats], Floats], finer: float = 1.0) -> Gathered:
+    """Sketches of all columns, fine enough for the bandwidth factors that `resolve` makes of the columns' weights.
+
+    One reading is mostly enough; see `room_for` for when it is sure to be. Where it is not, and the rows can be read
+    again, a second reading fills the cells that are called for.
+    """
+    found = gather_once(parts, kernel, resolve(np.full(parts.n_columns, MANY)) / finer)
+    if parts.again and not any(found.infinite):
+        alphas = resolve(np.array([sketch.weight for sketch in found.sketches]))
+        wanted = _too_coarse(found.sketches, kernel, alphas, finer)
+        if wanted:
+            _gather_again(parts, found.sketches, wanted)
+    return found
+
+
+def sketch_parts(parts: Parts) -> list[Sketch]:
+    """Sketches of all columns for a use that is not known yet; the default alpha, 1, is served to the full."""
+    found = gather_parts(parts, get_kernel("polyexp"), np.ones_like)
+    refuse_infinite(SimpleNamespace(feature_names_in_=parts.names), np.flatnonzero(found.infinite))
+    return found.sketches
+
+
+@dataclass(frozen=True)
+class TableParts:
+    """A table in memory as a single part."""
+
+    table: Table
+    weights: Floats | None
+    n_jobs: int | None = None
+    names: list[str] | None = None
+    again: bool = True
+
+    @property
+    def n_columns(self) -> int:
+        return int(self.table.shape[1])
+
+    def reduce(
+        self, summarise: Callable[[Iterable[Chunk]], Summary], merge: Callable[[Summary, Summary], Summary]
+    ) -> Summary:
+        return summarise(blocks(self.table, self.weights))
+
+
+class MappedParts:
+    """Parts whose columns are made of other parts' columns, chunk by chunk."""
+
+    def __init__(self, parts: Parts, mapping: Callable[[Columns], Columns], n_columns: int | None = None) -> None:
+        self.parts, self.mapping = parts, mapping
+        self.n_columns = parts.n_columns if n_columns is None else n_columns
+        self.names, self.again, self.n_jobs = None, parts.again, parts.n_jobs
+
+    def reduce(
+        self, summarise: Callable[[Iterable[Chunk]], Summary], merge: Callable[[Summary, Summary], Summary]
+    ) -> Summary:
+        summary: Summary = self.parts.reduce(
+            partial(_summarise_mapped, mapping=self.mapping, summarise=summarise), merge
+        )
+        return summary
+
+
+def _summarise_mapped(
+    chunks: Iterable[Chunk],
+    mapping: Callable[[Columns], Columns],
+    summarise: Callable[[Iterable[Chunk]], Any],
+) -> Any:
+    return summarise((mapping(columns), weights) for columns, weights in chunks)
+
+
+def blocks(table: Table, weights: Floats | None) -> Iterator[Chunk]:
+    """A table's columns, some rows at a time, so that a row-major table is read from memory once."""
+    for start in range(0, len(table), BLOCK):
+        part = slice(start, start + BLOCK)
+        yield list(table[part].T), None if weights is None else weights[part]
+
+
+def _gather_part(chunks: Iterable[Chunk], rooms: list[Room], n_jobs: int | None) -> Gathered:
+    growing = [Growing(room) for room in rooms]
+    n_rows = 0
+    # The core lets go of the interpreter's lock, so that columns grow side by side.
+    with ThreadPoolExecutor(max(1, min(count_threads(n_jobs, 2**30), len(rooms)))) as pool:
+        for columns, weights in chunks:
+            n_rows += len(columns[0])
+            list(pool.map(Growing.add, growing, columns, repeat(weights)))
+    return Gathered([one.sketch() for one in growing], [one.infinite for one in growing], n_rows)
+
+
+def merge_gathered(one: Gathered, other: Gathered, rooms: list[Room]) -> Gathered:
+    merged = [
+        left.merged(right).within(room) for left, right, room in zip(one.sketches, other.sketches, rooms, strict=True)
+    ]
+    infinite = [left + right for left, right in zip(one.infinite, other.infinite, strict=True)]
+    return Gathered(merged, infinite, one.n_rows + other.n_rows)
+
+
+def _too_coarse(sketches: list[Sketch], kernel: Kernel, alphas: Floats, finer: float) -> dict[int, float]:
+    """Columns whose cells are wider than their bandwidth calls for, and how wide they should be."""
+    wanted = {}
+    for j, (sketch, alpha) in enumerate(zip(sketches, alphas.tolist(), strict=True)):
+        if sketch.exponent is None or not sketch.range < np.inf:
+            continue
+        width = cell_width_for(kernel, alpha * sketch.std, sketch.range) / finer
+        exponent = width_exponent(width, sketch.minimum, sketch.maximum)
+        if exponent is not None and exponent < sketch.exponent:
+            wanted[j] = width
+    return wanted
+
+
+def _gather_again(parts: Parts, sketches: list[Sketch], wanted: dict[int, float]) -> None:
+    """Second reading of some columns, now that their extremes and the width of their cells are known."""
+    places = list(wanted)
+    known = [sketches[j] for j in places]
+    fields = [[one.minimum, one.maximum, one.count, one.weight, one.std, one.missing, 0.0] for one in known]
+    scan, widths = Scan(*np.array(fields, dtype=float).T), np.array(list(wanted.values()))
+    again = parts.reduce(partial(_sketch_part, places=places, scan=scan, widths=widths), _merge_sketches)
+    for j, before, after in zip(places, known, again, strict=True):
+        totals = {name: getattr(before, name) for name in ("minimum", "maximum", "count", "missing")}
+        sketches[j] = replace(after, **totals)
+
+
+def _sketch_part(chunks: Iterable[Chunk], places: list[int], scan: Scan, widths: Floats) -> list[Sketch]:
+    found = [Sketch()] * len(places)
+    for columns, weights in chunks:
+        for k, j in enumerate(places):
+            alone = Scan(*(field[k : k + 1] for field in scan))
+            found[k] = found[k].merged(sketch_columns(columns[j][:, None], weights, alone, widths[k : k + 1])[0])
+    return found
+
+
+def _merge_sketches(some: list[Sketch], others: list[Sketch]) -> list[Sketch]:
+    return [one.merged(other) for one, other in zip(some, others, strict=True)]

@@ -1,0 +1,381 @@
+"""Sources: tables that are read as a stream of Arrow batches and never as a whole.
+
+A source is anything with an Arrow stream (a pyarrow Table, RecordBatchReader or Dataset, a polars LazyFrame, a DuckDB
+relation), the path of a Parquet or CSV file, a glob of them, or a list of these:
+
+    files, frames, relations ──▶ Source: names, types ──▶ batches of some 100,000 rows ──▶ columns as NumPy arrays
+
+pyarrow is imported when a source is opened.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from kdi._input import as_numbers, as_weights
+from kdi._names import as_names, check_columns, check_unique, features_and_weights
+from kdi._progress import watched
+from kdi._typing import Floats, Table
+
+if TYPE_CHECKING:
+    from kdi.parts import Chunk, Columns
+
+Summary = TypeVar("Summary")
+
+PYARROW_SOURCES = {"Table", "RecordBatch", "RecordBatchReader", "Dataset", "Scanner"}
+
+
+def is_source(X: Any) -> bool:
+    """Whether X is to be read as a stream of Arrow batches; frames and arrays in memory are not."""
+    if isinstance(X, list | tuple):
+        return bool(X) and all(isinstance(one, str | os.PathLike) for one in X)
+    if isinstance(X, str | os.PathLike) or is_lazy_frame(X) or _is_a(X, "duckdb", "DuckDBPyRelation"):
+        return True
+    libraries = {library for library, _ in _classes(X)}
+    if "pyarrow" in libraries:
+        return any(_is_a(X, "pyarrow", name) for name in PYARROW_SOURCES)
+    return not libraries & {"pandas", "polars"} and hasattr(type(X), "__arrow_c_stream__")
+
+
+def is_lazy_frame(X: Any) -> bool:
+    """Whether X is a LazyFrame of polars."""
+    return _is_a(X, "polars", "LazyFrame")
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a DataFrame of pandas or polars."""
+    return _is_a(X, "pandas", "DataFrame") or _is_a(X, "polars", "DataFrame")
+
+
+def _classes(X: Any) -> list[tuple[str, str]]:
+    """Library and name of the classes that X is an instance of; nothing is imported to know."""
+    return [(one.__module__.partition(".")[0].lstrip("_"), one.__name__) for one in type(X).__mro__]
+
+
+def _is_a(X: Any, library: str, name: str) -> bool:
+    return (library, name) in _classes(X)
+
+
+def require_pyarrow() -> Any:
+    """The module pyarrow."""
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise ImportError("streams, Parquet and CSV files are read with pyarrow: pip install 'kdi[arrow]'") from error
+    return pyarrow
+
+
+@dataclass
+class Source:
+    """A table that is read in batches.
+
+    Attributes
+    ----------
+    schema : pyarrow.Schema
+        Names and types of the columns; every batch has them.
+    again : bool
+        Whether the rows can be read a second time.
+    read : callable
+        Takes names of columns, and gives batches of them.
+    count : callable
+        Gives the number of rows where it is known without reading them, else None.
+    """
+
+    schema: Any
+    again: bool
+    read: Callable[[list[str]], Iterable[Any]]
+    count: Callable[[], int | None] = lambda: None
+    was_read: bool = False
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.schema.names)
+
+    @cached_property
+    def n_rows(self) -> int | None:
+        return self.count()
+
+    def batches(self, progress: bool = False) -> Iterator[Any]:
+        """The rows from the first on, as pyarrow RecordBatches that are neither very small nor very large."""
+        from kdi._arrow import even_batches, rows_at_once
+
+        if self.was_read and not self.again:
+            raise ValueError(
+                "this source can be read only once, and has been; a Table, a Dataset or the paths of files can be "
+                "read again."
+            )
+        self.was_read = True
+        batches = even_batches(self.read(self.names), rows_at_once(len(self.schema)))
+        return watched(batches, self.n_rows) if progress else batches
+
+    def select(self, columns: Iterable[str] | str) -> Source:
+        """The same rows with these columns only, in this order."""
+        from kdi._arrow import part_of
+
+        chosen = as_names(columns)
+        check_columns(chosen, self.names)
+        return replace(self, schema=part_of(self.schema, chosen))
+
+
+def open_source(
+    source: Any, columns: Iterable[str] | str | None = None, *, numbers: Collection[str] | None = None
+) -> Source:
+    """A source by what it holds; no rows are read yet.
+
+    Parameters
+    ----------
+    source : path, glob or list of them, object with an Arrow stream, or DataFrame
+    columns : list of str, optional
+        The columns to read, in this order; all by default.
+    numbers : collection of str, optional
+        The columns that will be taken as numbers: integers of a CSV file are then floats, since fractions may follow.
+        All by default.
+    """
+    opened = _open(source, numbers)
+    check_unique(opened.names)
+    return opened.select(opened.names if columns is None else columns)
+
+
+def _open(source: Any, numbers: Collection[str] | None) -> Source:
+    pa = require_pyarrow()
+    if is_frame(source):
+        is_pandas = _is_a(source, "pandas", "DataFrame")
+        source = pa.Table.from_pandas(source, preserve_index=False) if is_pandas else source.to_arrow()
+    if not is_source(source):
+        raise TypeError(
+            "a source is a path, a glob or a list of them, or has an Arrow stream (a pyarrow Table, RecordBatchReader "
+            f"or Dataset, a polars LazyFrame, a DuckDB relation), got {type(source).__name__}."
+        )
+    if isinstance(source, str | os.PathLike | list | tuple):
+        from kdi._files import Files, expand_paths
+
+        files = Files(expand_paths(source), numbers)
+        return Source(files.schema, True, files.read, files.count)
+    if isinstance(source, pa.RecordBatch):
+        source = pa.Table.from_batches([source])
+    if isinstance(source, pa.Table):
+        return Source(source.schema, True, lambda names: source.select(names).to_batches(), lambda: source.num_rows)
+    if _is_a(source, "pyarrow", "Dataset"):
+        return _open_dataset(source)
+    if _is_a(source, "pyarrow", "Scanner"):
+        return Source(source.projected_schema, False, lambda names: _chosen(source.to_batches(), names))
+    if is_lazy_frame(source):
+        return _open_lazy_frame(source)
+    if _is_a(source, "duckdb", "DuckDBPyRelation"):
+        return _open_relation(source)
+    reader = source if isinstance(source, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(source)
+    return Source(reader.schema, False, lambda names: _chosen(reader, names))
+
+
+def _chosen(batches: Iterable[Any], names: list[str]) -> Iterator[Any]:
+    return (batch.select(names) for batch in batches)
+
+
+def _open_dataset(dataset: Any) -> Source:
+    import pyarrow.dataset as ds
+
+    from kdi._arrow import conformed, part_of, rows_at_once
+    from kdi._files import read_parquet, reading
+
+    try:
+        fragments: list[Any] | None = list(dataset.get_fragments())
+    except ValueError:  # a filtered dataset does not tell
+        fragments = None
+
+    def scan(one: Any, names: list[str], **options: Any) -> Iterator[Any]:
+        # Row groups are not fetched ahead of their turn: the whole file would be, where the scanner is faster than we.
+        if isinstance(getattr(one, "format", None), ds.ParquetFileFormat):
+            options["fragment_scan_options"] = ds.ParquetFragmentScanOptions(pre_buffer=False, use_buffered_stream=True)
+        options |= {"columns": names, "batch_size": rows_at_once(len(names)), "batch_readahead": 0}
+        yield from one.scanner(**options).to_batches()
+
+    def read_fragment(one: Any, names: list[str]) -> Iterator[Any]:
+        # Columns that are not in the file come from its path, or are null: a matter for the scanner, at more memory.
+        if isinstance(one, ds.ParquetFileFragment) and set(names) <= set(one.physical_schema.names):
+            return read_parquet(one.open(), names, [group.id for group in one.row_groups])
+        return scan(one, names, schema=dataset.schema)
+
+    def read(names: list[str]) -> Iterator[Any]:
+        if fragments is None:
+            yield from scan(dataset, names, fragment_readahead=1)
+            return
+        wanted = part_of(dataset.schema, names)
+        for one in fragments:
+            with reading(getattr(one, "path", "the dataset")):
+                for batch in read_fragment(one, names):
+                    yield conformed(batch, wanted)
+
+    def count() -> int | None:
+        if fragments is None or not all(isinstance(one, ds.ParquetFileFragment) for one in fragments):
+            return None
+        return sum(int(one.count_rows()) for one in fragments)  # which the files tell
+
+    return Source(dataset.schema, True, read, count)
+
+
+def _open_lazy_frame(frame: Any) -> Source:
+    import polars as pl
+
+    from kdi._arrow import TOGETHER, conformed, part_of, rows_at_once
+
+    if not hasattr(frame, "collect_batches"):
+        raise ImportError("a LazyFrame is streamed by polars 1.34 or later: pip install -U polars")
+    schema = pl.DataFrame(schema=frame.collect_schema()).to_arrow().schema
+
+    def read(names: list[str]) -> Iterator[Any]:
+        wanted, rows = part_of(schema, names), min(TOGETHER, rows_at_once(len(names)))
+        stream = frame.select(names).collect_batches(chunk_size=rows, lazy=True, engine="streaming")
+        for part in stream:
+            for batch in part.to_arrow().to_batches():
+                yield conformed(batch, wanted)
+
+    return Source(schema, True, read)
+
+
+def _open_relation(relation: Any) -> Source:
+    from kdi._arrow import TOGETHER, rows_at_once
+
+    def stream(one: Any, rows: int) -> Any:
+        return one.to_arrow_reader(rows) if hasattr(one, "to_arrow_reader") else one.fetch_arrow_reader(rows)
+
+    def read(names: list[str]) -> Iterator[Any]:
+        columns = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
+        yield from stream(relation.project(columns), min(TOGETHER, rows_at_once(len(names))))
+
+    return Source(stream(relation.limit(0), 1).schema, True, read)
+
+
+class ArrowParts:
+    """A source as `Parts`: there is one part, and it is read batch by batch.
+
+    Parameters
+    ----------
+    source : anything that `open_source` takes
+    weights : str or array-like, optional
+        The name of a column, which is then not a feature, or one weight a row.
+    columns : list of str, optional
+        The features; by default all columns but that of the weights.
+    n_jobs : int, optional
+    progress : bool, default=False
+    argument : str, default="sample_weight"
+        What messages call the weights.
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        weights: Any = None,
+        *,
+        columns: Iterable[str] | str | None = None,
+        n_jobs: int | None = None,
+        progress: bool = False,
+        argument: str = "sample_weight",
+    ) -> None:
+        whole = open_source(source)
+        from kdi._arrow import part_of, refuse_text
+
+        self.n_jobs = n_jobs
+        self._argument, self._progress = argument, progress
+        features, self._weight_column = features_and_weights(columns, weights, whole.names)
+        self.source = whole.select(features if self._weight_column is None else [*features, self._weight_column])
+        refuse_text(self.source.schema)
+        self.schema = part_of(self.source.schema, features)
+        self._weights = self._read_weights(weights)
+
+    @classmethod
+    def of(cls, source: Any, weights: Any = None, **options: Any) -> ArrowParts:
+        """The parts of a source."""
+        return cls(source, weights, **options)
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.schema.names)
+
+    @property
+    def n_columns(self) -> int:
+        return len(self.schema)
+
+    @property
+    def again(self) -> bool:
+        return self.source.again
+
+    def reduce(
+        self, summarise: Callable[[Iterable[Chunk]], Summary], merge: Callable[[Summary, Summary], Summary]
+    ) -> Summary:
+        """The summary of the one part that there is."""
+        return summarise(self.chunks())
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Columns and weights of one batch after the other."""
+        from kdi._arrow import as_floats
+
+        start, total = 0, 0.0
+        for batch in self.source.batches(self._progress):
+            columns: Columns = [as_floats(batch.column(j)) for j in range(self.n_columns)]
+            weights = self._weights_of(batch, start)
+            if weights is not None:
+                total += float(weights.sum())
+                if total == np.inf:
+                    raise ValueError(f"{self._argument} must have a finite sum, which overflows after row {start}.")
+            start += batch.num_rows
+            del batch
+            yield columns, weights
+        if self._weights is not None and self._weights.ndim and len(self._weights) != start:
+            raise ValueError(self._wrong_length(start))
+
+    def _read_weights(self, weights: Any) -> Floats | None:
+        """Weights that were given as an array, all of them checked; None where they are a column."""
+        if weights is None or self._weight_column is not None:
+            return None
+        mass: Floats = as_numbers(weights, self._argument)
+        if not mass.ndim:
+            return mass
+        n_rows = self.source.n_rows
+        if mass.ndim == 1 and n_rows is not None and n_rows != len(mass):
+            raise ValueError(self._wrong_length(n_rows, len(mass)))
+        return as_weights(mass, len(mass), self._argument)
+
+    def _weights_of(self, batch: Any, start: int) -> Floats | None:
+        from kdi._arrow import as_floats
+
+        n = batch.num_rows
+        if self._weight_column is not None:
+            return weights_from(as_floats(batch.column(self.n_columns)), start, self._weight_column)
+        if self._weights is None or not self._weights.ndim:
+            return as_weights(self._weights, n, self._argument)
+        if start + n > len(self._weights):
+            raise ValueError(self._wrong_length(None))
+        return self._weights[start : start + n]
+
+    def _wrong_length(self, n_rows: int | None, n_weights: int | None = None) -> str:
+        given = len(self._weights) if n_weights is None and self._weights is not None else n_weights
+        rows = f"{n_rows} rows" if n_rows is not None else f"more than {given} rows"
+        return f"{self._argument} must have one weight a row, got {given} weights for {rows}."
+
+
+def weights_from(column: Table, start: int, name: str) -> Floats | None:
+    """Weights from a column that begins at row `start` of its source."""
+    try:
+        return as_weights(column, len(column), f"weights in column {name!r}")
+    except ValueError:
+        bad = ~(np.isfinite(column) & (column >= 0))
+        if not bad.any():
+            raise
+        place = int(bad.argmax())
+        raise ValueError(
+            f"weights in column {name!r} must be finite and not negative, got {column[place]} in row {start + place}."
+        ) from None
+
+
+def __getattr__(name: str) -> Any:  # TEMPORARY: kdi.spark imports these from here; they are in kdi._arrow and kdi._names
+    if name in ("as_floats", "even_batches", "quoted", "rows_at_once"):
+        from kdi import _arrow, _names
+
+        return getattr(_names if name == "quoted" else _arrow, name)
+    raise AttributeError(f"module 'kdi.sources' has no attribute {name!r}")

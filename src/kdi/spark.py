@@ -1,0 +1,493 @@
+"""kdi on Spark: fits where the rows are, transforms as a column expression.
+
+Every partition becomes one summary, a row of bytes; rows are merged some at a time, in a tree, and the last few on the
+driver:
+
+    partition ──▶ summary ─┐
+    partition ──▶ summary ─┼──▶ merged ─┐
+    partition ──▶ summary ─┘            ├──▶ driver ──▶ an ordinary KDITransformer
+    …                          merged ──┘
+
+Only DataFrames are used, neither RDDs nor a SparkContext, which Spark Connect does not have. The workers need kdi too.
+"""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from copy import copy
+from functools import partial, reduce
+from math import ceil
+from typing import Any, TypeVar
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from kdi._input import as_column, as_weights, listed
+from kdi._typing import Floats, KernelName, Rule
+from kdi.clusters import Clusters, cluster_parts
+from kdi.matrix import CorrelationMatrix
+from kdi.matrix_parts import corr_parts
+from kdi.parts import Chunk, sketch_parts
+from kdi.rows import assign
+from kdi.sketch import Sketch
+
+try:
+    import pandas as pd
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+    from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined]
+    from pyspark.sql.types import BooleanType, FloatType, NullType, NumericType
+
+    from kdi._arrow import as_floats, even_batches, rows_at_once
+    from kdi.sources import quoted
+except ImportError as error:
+    raise ImportError(
+        f"kdi.spark needs pyspark 4.1 or later, with pandas and pyarrow: pip install 'kdi[spark]' ({error})"
+    ) from error
+
+S = TypeVar("S")
+Estimator = TypeVar("Estimator")
+
+NUMBERS = (NumericType, BooleanType, NullType)
+FEW = 16  # summaries that the driver merges, and that one task merges
+BYTES = 2**28  # of summaries that the driver, or one task, takes in at once
+
+
+class SparkParts:
+    """The numbers of a DataFrame's columns, partition by partition.
+
+    Parameters
+    ----------
+    df : pyspark.sql.DataFrame
+    columns : str or sequence of str, optional
+        By default all but the weights.
+    weights : str, optional
+        Name of the column that holds the weight of each row.
+    """
+
+    again = True
+    n_jobs = 1  # Spark has a task for every core
+
+    def __init__(self, df: DataFrame, columns: str | Sequence[str] | None = None, weights: str | None = None) -> None:
+        _check_frame(df)
+        if df.isStreaming:
+            raise ValueError("df is a stream, which has no end; fit a table, then transform the stream.")
+        if weights is not None and not isinstance(weights, str):
+            raise TypeError(f"weights must be the name of a column, got {type(weights).__name__}.")
+        if columns is None:
+            columns = [name for name in df.columns if name != weights]
+        chosen = [columns] if isinstance(columns, str) else list(columns)
+        if not chosen:
+            raise ValueError("there are no columns to read; columns= names them.")
+        places = _find(df, chosen, advice="; columns= chooses which to read")
+        held_by = _find(df, [weights]) if weights is not None else []
+        self.names: list[str] | None = chosen
+        self.n_columns = len(chosen)
+        self._weights = weights
+        types = [field.dataType for field in df.schema.fields]
+        self._rows = _numbered(df).selectExpr(
+            *[
+                f"CAST(c{place} AS {'FLOAT' if isinstance(types[place], FloatType) else 'DOUBLE'}) AS v{j}"
+                for j, place in enumerate(places)
+            ],
+            *[f"CAST(c{place} AS DOUBLE) AS weight" for place in held_by],
+        )
+
+    def reduce(self, summarise: Callable[[Iterable[Chunk]], S], merge: Callable[[S, S], S]) -> S:
+        """One summary of all partitions.
+
+        A ValueError of a task travels as a row, and is raised here: no task is tried again for it, and no Java is seen.
+        """
+        task = partial(_summarised, summarise, self.n_columns, self._weights)
+        rows = self._rows.mapInArrow(task, "summary binary")
+        with ExitStack() as done:
+            while not self._is_small:
+                rows = rows.persist()
+                done.callback(rows.unpersist)
+                count, largest = rows.selectExpr("count(*)", "coalesce(max(length(summary)), 0)").collect()[0]
+                if count <= 1 or (count <= FEW and count * largest <= BYTES):
+                    self._is_small = rows is first
+                    break
+                together = min(max(BYTES // largest, 2), FEW)
+                rows = rows.repartition(ceil(count / together)).mapInArrow(partial(_merged, merge), "summary binary")
+            summaries = [pickle.loads(row[0]) for row in rows.collect()]
+        # A frame may have no partitions at all.
+        found = reduce(partial(_merge, merge), summaries) if summaries else summarise(iter([]))
+        if isinstance(found, ValueError):
+            raise found
+        return found
+
+
+def fit(
+    estimator: Estimator, df: DataFrame, columns: str | Sequence[str] | None = None, weights: str | None = None
+) -> Estimator:
+    """Fit a KDITransformer or KDIDiscretizer to the rows of a Spark DataFrame.
+
+    Parameters
+    ----------
+    estimator : KDITransformer or KDIDiscretizer
+    df : pyspark.sql.DataFrame
+        It may be read twice: one that comes out different each time, such as a random sample, should be persisted.
+        Nulls and NaN are missing values.
+    columns : str or sequence of str, optional
+        The features: numbers of any type, truth values. By default all columns but that of the weights.
+    weights : str, optional
+        Name of a column: a weight of 2 is a repetition, a weight of 0 a removal.
+
+    Returns
+    -------
+    estimator
+        The same object, fitted as its own `fit` would have fitted it to the rows in memory. It can be saved, and used
+        anywhere.
+
+    Examples
+    --------
+    >>> transformer = kdi.spark.fit(kdi.KDITransformer(), df, columns=["age", "income"])  # doctest: +SKIP
+    >>> kdi.spark.transform(transformer, df).write.parquet("out")  # doctest: +SKIP
+    """
+    if not hasattr(estimator, "_fit_parts"):
+        raise TypeError(f"estimator must be a KDITransformer or KDIDiscretizer, got a {type(estimator).__name__}.")
+    estimator._fit_parts(SparkParts(df, columns, weights))
+    return estimator
+
+
+def transform(estimator: Any, df: DataFrame) -> DataFrame:
+    """The features of a DataFrame transformed, lazily; its other columns are left as they are.
+
+    Parameters
+    ----------
+    estimator : fitted KDITransformer or KDIDiscretizer
+        Wherever it was fitted, if the features had names.
+    df : pyspark.sql.DataFrame
+        With all features among its columns, in any order. It may be a stream.
+
+    Returns
+    -------
+    pyspark.sql.DataFrame
+        The features, in their places, are doubles, or floats where all of them were. Null stays null and NaN stays NaN.
+        A KDIDiscretizer that has one column a bin appends these columns and drops the features.
+
+    Notes
+    -----
+    Nothing is computed before Spark is asked for rows. What a task then refuses, such as an infinite value, is Spark's
+    PythonException, with the message of kdi in it.
+    """
+    features = _features(estimator)
+    return _mapped(estimator, "transform", df, features, [str(name) for name in estimator.get_feature_names_out()])
+
+
+def inverse_transform(estimator: Any, df: DataFrame) -> DataFrame:
+    """What `transform` returned, mapped back to the features, lazily.
+
+    Parameters
+    ----------
+    estimator : fitted KDITransformer or KDIDiscretizer
+    df : pyspark.sql.DataFrame
+        With the columns that `transform` made.
+
+    Returns
+    -------
+    pyspark.sql.DataFrame
+        The features in their places; behind all other columns where a KDIDiscretizer had made one column a bin.
+    """
+    features = _features(estimator)
+    outputs = [str(name) for name in estimator.get_feature_names_out()]
+    return _mapped(estimator, "inverse_transform", df, outputs, features)
+
+
+def sketch_table(
+    df: DataFrame, columns: str | Sequence[str] | None = None, weights: str | None = None
+) -> dict[str, Sketch]:
+    """Sketches of the columns of a Spark DataFrame, by name.
+
+    Parameters
+    ----------
+    df : pyspark.sql.DataFrame
+    columns : str or sequence of str, optional
+        By default all columns but that of the weights.
+    weights : str, optional
+        Name of a column: a weight of 2 is a repetition, a weight of 0 a removal.
+    """
+    parts = SparkParts(df, columns, weights)
+    return dict(zip(parts.names or [], sketch_parts(parts), strict=True))
+
+
+def corr(
+    df: DataFrame,
+    columns: str | Sequence[str] | None = None,
+    *,
+    alpha: Any = 1.0,
+    kernel: KernelName = "polyexp",
+    min_periods: int = 1,
+    pvalues: bool = False,
+    weights: str | None = None,
+) -> Any:
+    """KD-integral correlations of all pairs of columns of a Spark DataFrame.
+
+    Parameters
+    ----------
+    df : pyspark.sql.DataFrame
+    columns : str or sequence of str, optional
+        By default all columns but that of the weights.
+    alpha, kernel, min_periods, pvalues
+        As in `kdi.corr`.
+    weights : str, optional
+        Name of a column: a weight of 2 is a repetition, a weight of 0 a removal.
+
+    Returns
+    -------
+    pandas DataFrame, labelled on both sides
+        With `pvalues`, a named tuple of two: `statistic` and `pvalue`.
+    """
+    parts = SparkParts(df, columns, weights)
+    statistic, pvalue = corr_parts(parts, alpha=alpha, kernel=kernel, min_periods=min_periods, pvalues=pvalues)
+    labelled = partial(pd.DataFrame, index=parts.names, columns=parts.names)
+    return CorrelationMatrix(labelled(statistic), labelled(pvalue)) if pvalues else labelled(statistic)
+
+
+def cluster(
+    df: DataFrame,
+    column: str,
+    *,
+    alpha: float | Rule = 1.0,
+    bandwidth: float | Rule = "scott",
+    kernel: KernelName = "polyexp",
+    n_clusters: int | None = None,
+    min_size: float | None = None,
+    significance: float | None = None,
+    weights: str | None = None,
+) -> Clusters:
+    """Natural groups of one column of a Spark DataFrame; `label` says to which of them each row belongs.
+
+    Parameters
+    ----------
+    df : pyspark.sql.DataFrame
+    column : str
+    alpha, bandwidth, kernel, n_clusters, min_size, significance
+        As in `kdi.cluster`.
+    weights : str, optional
+        Name of a column: a weight of 2 is a repetition, a weight of 0 a removal.
+
+    Returns
+    -------
+    Clusters
+        As of `kdi.cluster`, but its `labels` are None.
+    """
+    return cluster_parts(
+        SparkParts(df, [column], weights),
+        alpha=alpha,
+        bandwidth=bandwidth,
+        kernel=kernel,
+        n_clusters=n_clusters,
+        min_size=min_size,
+        significance=significance,
+    )
+
+
+def label(clusters: Clusters, df: DataFrame, column: str, name: str = "cluster") -> DataFrame:
+    """A DataFrame with one more column, the cluster of each row's value, lazily.
+
+    Parameters
+    ----------
+    clusters : Clusters
+        Result of `cluster`, or of `kdi.cluster`.
+    df : pyspark.sql.DataFrame
+    column : str
+    name : str, default="cluster"
+        Name of the new column.
+
+    Returns
+    -------
+    pyspark.sql.DataFrame
+        The new column is an int, null where the value is null or NaN.
+    """
+    _check_frame(df)
+    place = _find(df, [column])[0]
+    _refuse_taken([name], df.columns)
+    numbered = _numbered(df)
+    labels = _on_columns(partial(_labels, clusters.boundaries, column), "int")
+    result = numbered.select("*", labels(numbered[f"c{place}"].cast("double")).alias("label"))
+    return result.toDF(*df.columns, name)
+
+
+# On the driver: columns by their place, since names may hold dots and quotes, and differ only in case.
+
+
+def _check_frame(df: Any) -> None:
+    """Raise for anything that is not a Spark DataFrame, and say where it belongs."""
+    if isinstance(df, DataFrame):
+        return
+    kind = f"{type(df).__module__.split('.')[0]} {type(df).__name__}"
+    if hasattr(df, "to_spark"):
+        raise TypeError("df must be a Spark DataFrame, got a DataFrame of pyspark.pandas; call to_spark() first.")
+    raise TypeError(f"df must be a Spark DataFrame, got a {kind}; kdi itself takes what is in memory.")
+
+
+def _numbered(df: DataFrame) -> DataFrame:
+    """The same columns under the names c0, c1, …"""
+    return df.toDF(*[f"c{j}" for j in range(len(df.columns))])
+
+
+def _find(df: DataFrame, names: Sequence[Any], advice: str = "") -> list[int]:
+    """Places of the named columns, which must be there, once each, and hold numbers."""
+    there = df.columns
+    missing = [name for name in names if name not in there]
+    if missing:
+        raise ValueError(f"df has no column {quoted(missing)}; its columns are {quoted(there, 20)}.")
+    repeated = list(dict.fromkeys(name for name in names if there.count(name) > 1 or list(names).count(name) > 1))
+    if repeated:
+        raise ValueError(
+            f"column {quoted(repeated)} occurs more than once; columns must have names of their own{advice}."
+        )
+    places = [there.index(name) for name in names]
+    types = [df.schema.fields[place].dataType for place in places]
+    wrong = {
+        j: f"column {name!r} holds {kind.typeName()}"
+        for j, (name, kind) in enumerate(zip(names, types, strict=True))
+        if not isinstance(kind, NUMBERS)
+    }
+    if wrong:
+        raise ValueError(f"{listed(wrong)}{advice}.")
+    return places
+
+
+def _refuse_taken(names: list[str], others: list[str]) -> None:
+    taken = [name for name in names if name in others]
+    if taken:
+        raise ValueError(f"df already has a column {quoted(taken)}, which would then be there twice; rename it first.")
+
+
+def _features(estimator: Any) -> list[str]:
+    """The names of the features that an estimator was fitted to."""
+    check_is_fitted(estimator)
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is None:
+        raise ValueError("the estimator was fitted to columns without names; fit it to a DataFrame, to find them here.")
+    return [str(name) for name in names]
+
+
+def _mapped(estimator: Any, method: str, df: DataFrame, inputs: list[str], outputs: list[str]) -> DataFrame:
+    """A DataFrame with columns replaced: in their places where names stay the same, behind all others where not."""
+    _check_frame(df)
+    places = _find(df, inputs)
+    names = df.columns
+    same = inputs == outputs
+    others = [place for place in range(len(names)) if place not in set(places)]
+    if not same:
+        _refuse_taken(outputs, [names[place] for place in others])
+    fields = df.schema.fields
+    kind = "float" if all(isinstance(fields[place].dataType, FloatType) for place in places) else "double"
+    returned = "struct<" + ", ".join(f"m{j}: {kind}" for j in range(len(outputs))) + ">"
+    function = _on_columns(partial(_map_columns, _model(estimator), method, same), returned)
+    numbered = _numbered(df)
+    result = numbered.select(
+        *[numbered[f"c{place}"] for place in others],
+        function(*[numbered[f"c{place}"].cast(kind) for place in places]).alias("mapped"),
+    )
+    if same:
+        new = {place: f"mapped.m{j}" for j, place in enumerate(places)}
+        return result.selectExpr(*[new.get(place, f"c{place}") for place in range(len(names))]).toDF(*names)
+    kept = [f"c{place}" for place in others]
+    chosen = result.selectExpr(*kept, *[f"mapped.m{j}" for j in range(len(outputs))])
+    return chosen.toDF(*[names[place] for place in others], *outputs)
+
+
+def _on_columns(function: Callable[..., pa.Array], returned: str) -> Callable[..., Any]:
+    """A function of Arrow arrays as a function of columns."""
+
+    def call(*columns: pa.Array) -> pa.Array:  # Spark reads the annotations, which a partial does not have
+        return function(*columns)
+
+    udf: Callable[..., Any] = arrow_udf(call, returnType=returned)
+    return udf
+
+
+def _model(estimator: Any) -> Any:
+    """The estimator as tasks need it: one thread, no sparse matrices, and none of what only more fitting would need."""
+    getattr(estimator, "tables_", None)  # made here, or every task would make them
+    model = copy(estimator)
+    for name in ("sketches_", "valleys_"):
+        vars(model).pop(name, None)
+    changes = {"n_jobs": 1, "copy": False}
+    if getattr(model, "encode", None) == "onehot":
+        changes["encode"] = "onehot-dense"
+    vars(model).update({name: value for name, value in changes.items() if name in vars(model)})
+    return model
+
+
+# In the tasks.
+
+
+def _summarised(
+    summarise: Callable[[Iterable[Chunk]], Any],
+    n_columns: int,
+    weights: str | None,
+    batches: Iterator[pa.RecordBatch],
+) -> Iterator[pa.RecordBatch]:
+    """The summary of a partition, as one row."""
+    try:
+        summary = summarise(_chunks(batches, n_columns, weights))
+    except ValueError as error:
+        if type(error) is not ValueError:  # Arrow's, for example: another try may help
+            raise
+        summary = error
+    yield _row(summary)
+
+
+def _merged(merge: Callable[[Any, Any], Any], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The summary of the rows of summaries that a partition has, as one row, or none."""
+    summaries = (pickle.loads(value.as_py()) for batch in batches for value in batch.column(0))
+    first = next(summaries, None)
+    if first is not None:
+        yield _row(reduce(partial(_merge, merge), summaries, first))
+
+
+def _merge(merge: Callable[[Any, Any], Any], one: Any, other: Any) -> Any:
+    """Two summaries, or the error that one of them is."""
+    for error in (one, other):
+        if isinstance(error, ValueError):
+            return error
+    return merge(one, other)
+
+
+def _row(summary: Any) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.array([pickle.dumps(summary, protocol=5)], pa.binary())], ["summary"])
+
+
+def _chunks(batches: Iterable[pa.RecordBatch], n_columns: int, weights: str | None) -> Iterator[Chunk]:
+    """The rows of a partition, as NumPy columns and weights; Spark's batches are short, and are put together."""
+    for batch in even_batches(batches, rows_at_once(n_columns)):
+        columns = [as_floats(column) for column in batch.columns]
+        yield (columns, None) if weights is None else (columns[:-1], _weights(columns[-1], weights))
+
+
+def _weights(column: Any, name: str) -> Floats | None:
+    try:
+        return as_weights(column, len(column), f"weights in column {name!r}")
+    except ValueError as error:
+        raise ValueError(str(error).split(" in row ")[0].rstrip(".") + ".") from None  # rows of Spark have no number
+
+
+def _map_columns(model: Any, method: str, keep_null: bool, *columns: pa.Array) -> pa.StructArray:
+    """Columns through a method of the model; where null is to stay null, it does if nothing else became of it."""
+    table = np.empty((len(columns[0]), len(columns)), dtype=as_floats(columns[0]).dtype, order="F")
+    for j, column in enumerate(columns):
+        table[:, j] = as_floats(column)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        result = np.asarray(getattr(model, method)(table), dtype=table.dtype)
+    arrays = []
+    for j, values in enumerate(np.ascontiguousarray(result.T)):
+        gone = keep_null and columns[j].null_count > 0
+        mask = np.isnan(values) & columns[j].is_null().to_numpy(zero_copy_only=False) if gone else None
+        arrays.append(pa.array(values, mask=mask, from_pandas=False))
+    return pa.StructArray.from_arrays(arrays, names=[f"m{j}" for j in range(len(arrays))])
+
+
+def _labels(boundaries: Floats, name: str, column: pa.Array) -> pa.Array:
+    """Numbers of clusters; none for what is missing."""
+    found = assign(as_column(as_floats(column), f"column {name!r}"), boundaries)
+    return pa.array(found.astype(np.int32), mask=found < 0)

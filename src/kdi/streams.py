@@ -1,0 +1,291 @@
+"""Streams: sketches of a source, and sources transformed batch by batch, into batches or into a Parquet file."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from secrets import token_hex
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from kdi._frames import read_frame
+from kdi._input import as_weights, check_names, refuse_infinite
+from kdi._names import features_and_weights, quoted
+from kdi._typing import Table
+from kdi.parts import Parts, TableParts, sketch_parts
+from kdi.sketch import Sketch
+from kdi.sources import ArrowParts, Source, is_frame, is_lazy_frame, is_source, open_source, require_pyarrow
+
+TableMap = Callable[[Table], Any]
+
+ROW_GROUP = 2**20  # rows of a row group that is written
+GROUP_BYTES = 2**26  # and its bytes in memory
+
+
+def sketch_table(
+    source: Any, columns: Iterable[str] | str | None = None, weights: Any = None, progress: bool = False
+) -> dict[str, Sketch]:
+    """Sketches of the columns of a table that need not fit in memory.
+
+    Parameters
+    ----------
+    source : path, glob or list of them, object with an Arrow stream, frame or array
+        Parquet and CSV files, a pyarrow Table, RecordBatchReader or Dataset, a polars LazyFrame or a DuckDB relation
+        are read batch by batch. Columns of an array are called "x0", "x1", ….
+    columns : list of str, optional
+        The columns to sketch; by default all, which must then be numeric, but that of the weights.
+    weights : str or array-like of shape (n_rows,), optional
+        The name of a column, or one weight a row. A weight of 2 is a repetition, a weight of 0 a removal.
+    progress : bool, default=False
+        Whether to show a progress bar on stderr.
+
+    Returns
+    -------
+    dict of str to Sketch
+        Sketches of parts of a table add up, and `KDITransformer.fit_sketches` takes them.
+
+    Notes
+    -----
+    One reading is enough where cells of the width that alpha = 1 calls for are sure to be found in it; otherwise there
+    is a second one, of sources that can be read again.
+
+    Examples
+    --------
+    >>> import kdi
+    >>> kdi.sketch_table([[1.0, 10.0], [2.0, 30.0]], columns=["x1"])
+    {'x1': Sketch(count=2, minimum=10.0, maximum=30.0, exact)}
+    """
+    parts = _parts_of(source, columns, weights, progress)
+    return dict(zip(parts.names or [], sketch_parts(parts), strict=True))
+
+
+def _parts_of(source: Any, columns: Iterable[str] | str | None, weights: Any, progress: bool) -> Parts:
+    if is_source(source) or is_frame(source):
+        return ArrowParts(source, weights, columns=columns, progress=progress, argument="weights")
+    values = read_frame(source).values
+    names = [f"x{j}" for j in range(values.shape[1])]
+    features, weight_column = features_and_weights(columns, weights, names)
+    given = weights if weight_column is None else values[:, names.index(weight_column)]
+    table = values if features == names else values[:, [names.index(name) for name in features]]
+    return TableParts(table, as_weights(given, len(values), "weights"), names=features)
+
+
+def table_map(estimator: Any, method: str = "transform") -> TableMap:
+    """A method of a fitted estimator as a function of plain tables, which it may overwrite."""
+    plain = copy.copy(estimator)
+    vars(plain).pop("feature_names_in_", None)  # names were checked, and tables have none
+    plain._sklearn_output_config = {"transform": "default"}
+    if hasattr(plain, "copy"):
+        plain.copy = False
+
+    def function(table: Table) -> Any:
+        try:
+            return np.asarray(getattr(plain, method)(table))
+        except ValueError:
+            refuse_infinite(estimator, np.flatnonzero(np.isinf(table).any(axis=0)))  # by name
+            raise
+
+    return function
+
+
+def check_features(estimator: Any, schema: Any) -> None:
+    """Raise unless the columns are those that the estimator was fitted on, in their order, and numbers."""
+    from kdi._arrow import refuse_text
+
+    check_is_fitted(estimator)
+    check_names(estimator, list(schema.names), len(schema), reset=False)
+    refuse_text(schema)
+
+
+def transform_batches(
+    function: TableMap, source: Source, features: list[str], schema: Any, progress: bool = False
+) -> Iterator[Any]:
+    """The batches of a source with the features transformed; `schema` is that of the result."""
+    import pyarrow as pa
+
+    from kdi._arrow import common_dtype, part_of
+
+    places = [source.names.index(name) for name in features]
+    dtype = common_dtype(part_of(source.schema, features))
+    for batch in source.batches(progress):
+        columns = list(batch.columns)
+        for place, column in zip(places, _transformed(function, [columns[j] for j in places], dtype), strict=True):
+            columns[place] = column
+        yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _transformed(function: TableMap, columns: list[Any], dtype: Any) -> list[Any]:
+    """Columns of Arrow through a function of tables, as float64 or float32."""
+    import pyarrow as pa
+
+    from kdi._arrow import as_floats
+
+    n_rows = len(columns[0])
+    if not n_rows:
+        return [pa.array([], pa.from_numpy_dtype(dtype)) for _ in columns]
+    table = np.empty(
+        (n_rows, len(columns)), dtype=dtype, order="F"
+    )  # columns of the result are then arrays as they are
+    for j, column in enumerate(columns):
+        table[:, j] = as_floats(column)
+    result = np.asarray(function(table), dtype=dtype, order="F")
+    return [pa.array(result[:, j]) for j in range(len(columns))]
+
+
+def transformed_schema(schema: Any, features: list[str]) -> Any:
+    """The schema with features as floats: float32 where all of them are, float64 otherwise."""
+    import pyarrow as pa
+
+    from kdi._arrow import common_dtype, part_of
+
+    dtype = common_dtype(part_of(schema, features))
+    chosen, kind = set(features), pa.from_numpy_dtype(dtype)
+    fields = [field.with_type(kind) if field.name in chosen else field for field in schema]
+    return pa.schema(fields, metadata=_metadata(schema.metadata, chosen, dtype.name))
+
+
+def _metadata(metadata: dict[bytes, bytes] | None, changed: set[str], dtype: str) -> dict[bytes, bytes] | None:
+    """Metadata of a schema, in which what pandas notes of its columns agrees with the new types."""
+    if not metadata or b"pandas" not in metadata:
+        return metadata
+    others = {key: value for key, value in metadata.items() if key != b"pandas"}
+    try:
+        notes = json.loads(metadata[b"pandas"])
+        for column in notes["columns"]:
+            if column["field_name"] in changed:
+                column.update(pandas_type=dtype, numpy_type=dtype, metadata=None)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return others
+    return {**others, b"pandas": json.dumps(notes).encode()}
+
+
+def transform_source(estimator: Any, source: Any, function: TableMap | None = None) -> Any:
+    """What the transform of a source is: of the same kind where that is in memory or lazy, else a RecordBatchReader.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+    source : anything that `open_source` takes
+    function : callable, optional
+        Maps a table of NumPy, which it may overwrite, to one of the same shape; the estimator's transform by default.
+    """
+    pa = require_pyarrow()
+    opened = open_source(source)
+    check_features(estimator, opened.schema)
+    function = table_map(estimator) if function is None else function
+    schema = transformed_schema(opened.schema, opened.names)
+    if is_lazy_frame(source):
+        return _transform_lazy_frame(source, function, schema)
+    batches = transform_batches(function, opened, opened.names, schema)
+    if not isinstance(source, pa.Table | pa.RecordBatch):
+        return pa.RecordBatchReader.from_batches(schema, batches)
+    table = pa.Table.from_batches(batches, schema=schema)
+    if isinstance(source, pa.Table):
+        return table
+    found = table.combine_chunks().to_batches()
+    return found[0] if found else pa.RecordBatch.from_pylist([], schema=schema)
+
+
+def _transform_lazy_frame(frame: Any, function: TableMap, schema: Any) -> Any:
+    import polars as pl
+
+    dtype = schema.types[0].to_pandas_dtype()
+
+    def transform(part: Any) -> Any:
+        columns = [part.get_column(name).to_arrow() for name in schema.names]
+        return pl.DataFrame(dict(zip(schema.names, _transformed(function, columns, dtype), strict=True)))
+
+    kind = pl.Float32 if dtype == np.float32 else pl.Float64
+    return frame.map_batches(transform, schema=dict.fromkeys(schema.names, kind), streamable=True)
+
+
+def write_stream(
+    estimator: Any, source: Any, sink: Any, progress: bool = False, function: TableMap | None = None
+) -> int:
+    """Transform a source into a Parquet file, batch by batch, and return the number of rows.
+
+    Features are found by name; other columns pass through. The file is written aside and put in its place when it is
+    whole, so that an error leaves what was there, and `sink` may be one of the files that are read.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+    source : anything that `open_source` takes
+    sink : path of the Parquet file
+    progress : bool, default=False
+        Whether to show a progress bar on stderr.
+    function : callable, optional
+        As in `transform_source`.
+    """
+    require_pyarrow()
+    from kdi._arrow import part_of
+
+    check_is_fitted(estimator)
+    path = _sink_path(sink)
+    names = getattr(estimator, "feature_names_in_", None)
+    features = None if names is None else [str(name) for name in names]
+    opened = open_source(source, numbers=features)
+    if features is None:
+        features = opened.names
+    else:
+        missing = [name for name in features if name not in set(opened.names)]
+        if missing:
+            raise ValueError(
+                f"there is no column {quoted(missing)}, which {type(estimator).__name__} was fitted on; "
+                f"the columns are {quoted(opened.names, 20)}."
+            )
+    check_features(estimator, part_of(opened.schema, features))
+    schema = transformed_schema(opened.schema, features)
+    batches = transform_batches(function or table_map(estimator), opened, features, schema, progress)
+    return _write(batches, schema, features, path)
+
+
+def _sink_path(sink: Any) -> str:
+    """The path of the file to write, whose directory exists; links are followed."""
+    if not isinstance(sink, str | os.PathLike):
+        raise TypeError(f"sink must be the path of a Parquet file, got {type(sink).__name__}.")
+    path = os.path.realpath(os.path.expanduser(os.fsdecode(sink)))
+    if os.path.isdir(path):
+        raise IsADirectoryError(f"sink must be the path of a Parquet file, but {path!r} is a directory.")
+    if not os.path.isdir(os.path.dirname(path)):
+        raise FileNotFoundError(f"there is no directory {os.path.dirname(path)!r} to write {path!r} into.")
+    if path.lower().endswith((".csv", ".csv.gz")):
+        raise ValueError(f"what is written is Parquet, got a sink named {path!r}.")
+    return path
+
+
+def _write(batches: Iterable[Any], schema: Any, features: list[str], path: str) -> int:
+    """Batches as a Parquet file, which appears when it is whole."""
+    aside = os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.{token_hex(8)}.tmp")
+    try:
+        n_rows = _write_aside(batches, schema, features, aside)
+        os.replace(aside, path)
+    except BaseException:  # of an interrupt by the user, too, nothing is left
+        with suppress(FileNotFoundError):
+            os.remove(aside)
+        raise
+    return n_rows
+
+
+def _write_aside(batches: Iterable[Any], schema: Any, features: list[str], path: str) -> int:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    repeating = [name for name in schema.names if name not in set(features)]  # features hold few values twice
+    waiting: list[Any] = []
+    n_rows = 0
+    with pq.ParquetWriter(path, schema, use_dictionary=repeating or False) as writer:
+        for batch in batches:
+            n_rows += batch.num_rows
+            waiting.append(batch)
+            if sum(one.num_rows for one in waiting) >= ROW_GROUP or sum(one.nbytes for one in waiting) >= GROUP_BYTES:
+                writer.write_table(pa.Table.from_batches(waiting), row_group_size=ROW_GROUP)
+                waiting.clear()
+        if waiting:
+            writer.write_table(pa.Table.from_batches(waiting), row_group_size=ROW_GROUP)
+    return n_rows

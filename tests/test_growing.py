@@ -1,0 +1,156 @@
+"""A column in parts has the sketch of the whole column, however it was divided."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from kdi import Sketch
+from kdi.cells import MAX_CELLS, Room, cell_width_for, room_for, width_exponent
+from kdi.growing import Growing
+from kdi.kernels import get_kernel
+
+ROOM = Room(200, 200)
+N = 20_000
+
+
+def grown(column, cuts, room=ROOM, weights=None):
+    growing = Growing(room)
+    masses = [None] * (len(cuts) + 1) if weights is None else np.split(weights, cuts)
+    for part, mass in zip(np.split(column, cuts), masses, strict=True):
+        growing.add(part, mass)
+    return growing.sketch()
+
+
+def assert_same(sketch, expected):
+    """The same cells, extremes and counts, and the same moments up to rounding."""
+    assert sketch.exponent == expected.exponent
+    assert_array_equal(sketch.places, expected.places)
+    for name in ("minimum", "maximum", "count", "missing"):
+        assert getattr(sketch, name) == getattr(expected, name) or expected.count == 0
+    scale = max(float(expected.moments[:, 0].sum()), 1.0) if len(expected) else 1.0
+    assert_allclose(sketch.moments, expected.moments, rtol=0, atol=1e-13 * scale)
+
+
+def columns(rng):
+    normal = rng.normal(size=N)
+    return {
+        "normal": normal,
+        "lognormal": rng.lognormal(sigma=2, size=N),
+        "cauchy": rng.standard_cauchy(size=N),
+        "sorted": np.sort(normal),
+        "offset": normal + 1e9,
+        "two far groups": normal + 1e9 * (rng.uniform(size=N) < 0.5),
+        "drifting": normal + np.arange(N),
+        "few values": rng.integers(0, 150, size=N) / 7,
+        "many ties": rng.poisson(3000, size=N).astype(float),
+        "huge": normal * 1e300,
+        "tiny": normal * 1e-300,
+        "subnormal": rng.integers(-9, 9, size=N) * 5e-324,
+        "one far value last": np.append(normal[1:], 1e300),
+        "far values first": np.append([1e12, -1e12], normal[2:]),
+        "constant": np.full(N, 3.0),
+        "float32": normal.astype(np.float32),
+        "holes": np.where(rng.uniform(size=N) < 0.3, np.nan, normal),
+    }
+
+
+NAMES = list(columns(np.random.default_rng(0)))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", NAMES)
+def test_however_it_is_divided(name, weighted, rng):
+    column = columns(rng)[name]
+    weights = rng.integers(0, 3, size=N).astype(float) if weighted else None
+    expected = Sketch.exact(column, weights).within(ROOM)
+    for cuts in ([], [1], [N // 2], [0, 0, 100, 100, N], range(500, N, 500), range(7001, N, 77)):
+        assert_same(grown(column, cuts, weights=weights), expected)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_merged_in_any_order(name, rng):
+    column = columns(rng)[name]
+    expected = Sketch.exact(column).within(ROOM)
+    for n_parts in (2, 9):
+        parts = [grown(part, []) for part in np.array_split(column, n_parts)]
+        for _ in range(3):
+            order = rng.permutation(n_parts)
+            merged = parts[order[0]]
+            for j in order[1:]:
+                merged = parts[j].merged(merged).within(ROOM)
+            assert_same(merged, expected)
+
+
+@given(
+    st.lists(st.floats(allow_infinity=False, allow_nan=True, width=64), max_size=300),
+    st.lists(st.integers(0, 300), max_size=8),
+    st.integers(2, 40),
+)
+def test_any_numbers(values, cuts, size):
+    room = Room(size, size)
+    column = np.array(values, dtype=float)
+    with np.errstate(over="ignore"):
+        assert_same(grown(column, sorted(cuts), room), Sketch.exact(column).within(room))
+
+
+def test_more_room_for_values_than_for_cells(rng):
+    column = rng.normal(size=N)
+    room = Room(N - 1, 64)
+    assert grown(column[:-1], [4000], room).is_exact
+    assert_same(grown(column, [4000], room), Sketch.exact(column).within(room))
+
+
+def test_infinite_values_are_counted_and_left_out(rng):
+    column = rng.normal(size=N)
+    column[[10, 5000]], column[19_000] = np.inf, -np.inf
+    growing = Growing(ROOM)
+    for part in np.split(column, [100, 6000]):
+        growing.add(part)
+    assert growing.infinite == 3
+    assert_same(growing.sketch(), Sketch.exact(column[np.isfinite(column)]).within(ROOM))
+
+
+def test_it_goes_on_after_a_look(rng):
+    column = rng.lognormal(size=N)
+    growing = Growing(ROOM)
+    for start in range(0, N, 1000):
+        growing.add(column[start : start + 1000])
+        assert_same(growing.sketch(), Sketch.exact(column[: start + 1000]).within(ROOM))
+
+
+def test_the_caller_may_use_an_array_again(rng):
+    column = rng.normal(size=300)
+    growing, given_away = Growing(Room(1000, 1000)), column.copy()
+    growing.add(given_away)
+    given_away[:] = 0
+    assert_same(growing.sketch(), Sketch.exact(column))
+
+
+@pytest.mark.parametrize("kernel", ["polyexp", "gaussian"])
+@pytest.mark.parametrize("alpha", [0.05, 0.3, 1.0, 10.0])
+def test_room_is_enough_for_the_worst_data(alpha, kernel):
+    # Chebyshev's inequality, as an equality at every distance: so many values beyond k deviations as there may be.
+    chosen = get_kernel(kernel)
+    n = 3_000_000
+    ranks = np.arange(1, n // 2 + 1)
+    column = np.sqrt(n / (2 * ranks)) * (1 + 0.01 * np.random.default_rng(0).uniform(size=len(ranks)))
+    column = np.concatenate([column, -column])
+    width = cell_width_for(chosen, alpha * column.std(), np.ptp(column))
+    exponent = width_exponent(width, column.min(), column.max())
+    n_occupied = len(np.unique(np.floor(np.ldexp(column, -exponent))))
+    assert n_occupied <= room_for(chosen, alpha, 1).cells <= MAX_CELLS
+    if alpha == 1:
+        growing = Growing(room_for(chosen, alpha, 1))
+        growing.add(column)
+        assert growing.sketch().exponent <= exponent
+
+
+def test_columns_share_the_memory():
+    kernel = get_kernel("polyexp")
+    assert room_for(kernel, 1.0, 1) == room_for(kernel, 1.0, 200) == Room(2**15, 2**15)
+    for n_columns in (1000, 4000):
+        assert n_columns * room_for(kernel, 1.0, n_columns).cells <= 2**23
+    assert room_for(kernel, 0.0, 1).values > 10_000_000
+    assert room_for(kernel, np.inf, 1) == Room(2**15, 2**15)
