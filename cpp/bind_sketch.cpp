@@ -7,6 +7,7 @@
 #include "arrays.hpp"
 #include "fill.hpp"
 #include "scan.hpp"
+#include "tally.hpp"
 
 namespace kdi {
 
@@ -51,6 +52,12 @@ std::vector<Occupied> fill(Table2D<const Number> table, OptionalVector weights, 
     return result;
 }
 
+auto told(Taken taken) {
+    const std::size_t n_outside = taken.outside.size(), n_weights = taken.outside_weights.size();
+    return std::make_tuple(std::vector<double>{taken.minimum, taken.maximum, taken.count, taken.n_missing, taken.n_infinite},
+                           give(std::move(taken.outside), {n_outside}), give(std::move(taken.outside_weights), {n_weights}));
+}
+
 // Adds a column to `moments`, the cells from `first` on; what they were and the values that lie outside, with their weights.
 template <class Number>
 auto accumulate_column(Column<const Number> column, OptionalVector weights, double scale, std::int64_t first, WritableMatrix moments) {
@@ -62,9 +69,19 @@ auto accumulate_column(Column<const Number> column, OptionalVector weights, doub
         taken = weights ? accumulate<true>(column.data(), column.stride(0), weights->data(), n, grid, moments.data())
                         : accumulate<false>(column.data(), column.stride(0), nullptr, n, grid, moments.data());
     }
-    const std::size_t n_outside = taken.outside.size(), n_weights = taken.outside_weights.size();
-    return std::make_tuple(std::vector<double>{taken.minimum, taken.maximum, taken.count, taken.n_missing, taken.n_infinite},
-                           give(std::move(taken.outside), {n_outside}), give(std::move(taken.outside_weights), {n_weights}));
+    return told(std::move(taken));
+}
+
+// Adds a column to `masses`, the weights of the distinct values `places`; returns what `accumulate` does.
+template <class Number>
+auto tally_column(Column<const Number> column, OptionalVector weights, Vector places, WritableVector masses) {
+    Taken taken;
+    {
+        nb::gil_scoped_release release;
+        taken = tally(column.data(), column.stride(0), weights ? weights->data() : nullptr, column.shape(0),
+                      Places(places.data(), places.shape(0)), masses.data());
+    }
+    return told(std::move(taken));
 }
 
 void bind_sketch(nb::module_& m) {
@@ -72,6 +89,8 @@ void bind_sketch(nb::module_& m) {
           nb::arg("moments").noconvert());
     m.def("accumulate", &accumulate_column<float>, nb::arg("column").noconvert(), nb::arg("weights").none(), nb::arg("scale"), nb::arg("first"),
           nb::arg("moments").noconvert());
+    m.def("tally", &tally_column<double>, nb::arg("column").noconvert(), nb::arg("weights").none(), nb::arg("places"), nb::arg("masses").noconvert());
+    m.def("tally", &tally_column<float>, nb::arg("column").noconvert(), nb::arg("weights").none(), nb::arg("places"), nb::arg("masses").noconvert());
     m.def("scan", &scan<double>, nb::arg("table").noconvert(), nb::arg("weights").none(), nb::arg("n_threads"));
     m.def("scan", &scan<float>, nb::arg("table").noconvert(), nb::arg("weights").none(), nb::arg("n_threads"));
     m.def("fill", &fill<double>, nb::arg("table").noconvert(), nb::arg("weights").none(), nb::arg("scale"), nb::arg("first"),

@@ -2,7 +2,7 @@
 #include <nanobind/nanobind.h>
 
 namespace kdi {
-void bind_sketch(nanobind::module_&);    // scan, fill, accumulate
+void bind_sketch(nanobind::module_&);    // scan, fill, accumulate, tally
 void bind_integral(nanobind::module_&);  // integrate, slopes, cubics
 void bind_lookup(nanobind::module_&);    // forward, inverse
 void bind_levels(nanobind::module_&);    // levels

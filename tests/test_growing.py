@@ -102,6 +102,19 @@ def test_more_room_for_values_than_for_cells(rng):
     assert_same(grown(column, [4000], room), Sketch.exact(column).within(room))
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_values_that_repeat_are_counted(weighted, rng):
+    column = rng.integers(-99, 99, size=300_000) / 3
+    column[200_000::500] = rng.normal(size=200)  # new ones come late
+    column[1::1000] = np.nan
+    weights = rng.integers(0, 3, size=len(column)).astype(float) if weighted else None
+    for room in (Room(1000, 1000), Room(300, 300)):
+        expected = Sketch.exact(column, weights).within(room)
+        assert expected.is_exact == (room.values == 1000)
+        for cuts in ([], [140_000, 250_000], range(10_000, 300_000, 10_000)):
+            assert_same(grown(column, cuts, room, weights), expected)
+
+
 def test_infinite_values_are_counted_and_left_out(rng):
     column = rng.normal(size=N)
     column[[10, 5000]], column[19_000] = np.inf, -np.inf

@@ -100,6 +100,31 @@ def test_accumulate(name, dtype, weighted):
     assert moments[:, 0].sum() - 1 + (mass.sum() if weighted else len(outside)) == total
 
 
+@WEIGHTED
+@EVERY_TYPE
+@pytest.mark.parametrize("n_known", [0, 1, 7, 500])
+def test_tally(n_known, dtype, weighted, rng):
+    column = (rng.integers(-300, 300, size=3000) / 4).astype(dtype)
+    column[[5, 6, 7, 8]] = np.nan, np.inf, -np.inf, -0.0
+    weights = weights_for(column, weighted)
+    places = np.unique(rng.integers(-300, 300, size=n_known) / 4)
+    results = []
+    for module in (_core, _pure):
+        masses = np.ones(len(places))
+        results.append((*module.tally(column, weights, places, masses), masses))
+    for one, other in zip(*results, strict=True):
+        assert_array_equal(one, other)
+    told, outside, _, masses = results[0]
+    assert not set(outside) & set(places)
+    counted = np.isin(column, places)
+    assert masses.sum() - len(places) == (counted.sum() if weights is None else weights[counted].sum())
+    assert told[2:] == [
+        np.isfinite(column).sum() if weights is None else (weights[np.isfinite(column)] > 0).sum(),
+        1,
+        2,
+    ]
+
+
 @pytest.mark.parametrize("alpha", ALPHAS)
 @pytest.mark.parametrize(("kernel", "order"), KERNELS)
 @pytest.mark.parametrize("exact", [True, False])

@@ -10,6 +10,9 @@ def fill(
 def accumulate(
     column: Table, weights: Floats | None, scale: float, first: int, moments: Floats
 ) -> tuple[list[float], Floats, Floats]: ...
+def tally(
+    column: Table, weights: Floats | None, places: Floats, masses: Floats
+) -> tuple[list[float], Floats, Floats]: ...
 def integrate(
     positions: Floats, moments: Floats, width: float, order: int, bandwidth: float, knots: Floats
 ) -> tuple[Floats, Floats]: ...

@@ -66,17 +66,31 @@ def accumulate(
     column: Table, weights: Floats | None, scale: float, first: int, moments: Floats
 ) -> tuple[list[float], Floats, Floats]:
     """Add a column to cells that stay: minimum, maximum, count, missing, infinite; and the values that lie outside."""
-    values, mass, n_missing = kept(column, weights)
-    infinite = np.isinf(column)
-    if infinite.any():
-        finite = np.isfinite(values)
-        values, mass = values[finite], None if mass is None else mass[finite]
-    extremes = [values.min(), values.max()] if len(values) else [np.inf, -np.inf]
+    told, values, mass = _finite(column, weights)
     positions = values * scale
     inside = (positions >= first) & (positions < first + len(moments))
     _add_to_cells(positions[inside], None if mass is None else mass[inside], first, moments)
-    counts = [float(len(values)), float(n_missing), float(infinite.sum())]
-    return [*map(float, extremes), *counts], values[~inside], np.empty(0) if mass is None else mass[~inside]
+    return told, values[~inside], np.empty(0) if mass is None else mass[~inside]
+
+
+def tally(column: Table, weights: Floats | None, places: Floats, masses: Floats) -> tuple[list[float], Floats, Floats]:
+    """Add a column to the weights of known distinct values, ascending; returns what `accumulate` does."""
+    told, values, mass = _finite(column, weights)
+    found = np.searchsorted(places, values)
+    known = np.append(places, np.nan)[found] == values
+    masses += np.bincount(found[known], None if mass is None else mass[known], len(places))
+    return told, values[~known], np.empty(0) if mass is None else mass[~known]
+
+
+def _finite(column: Table, weights: Floats | None) -> tuple[list[float], Floats, Floats | None]:
+    """Extremes and counts of a column, and its finite values with their weights."""
+    values, mass, n_missing = kept(column, weights)
+    n_infinite = np.isinf(column).sum()
+    if n_infinite:
+        finite = np.isfinite(values)
+        values, mass = values[finite], None if mass is None else mass[finite]
+    extremes = [values.min(), values.max()] if len(values) else [np.inf, -np.inf]
+    return [float(one) for one in (*extremes, len(values), n_missing, n_infinite)], values, mass
 
 
 def integrate(

@@ -67,8 +67,9 @@ def fit(estimator: Any, X: Any, sample_weight: Any = None, *, compute: bool = Tr
         memory where the sizes of the chunks are known; for a dataframe, a series with the same partitions or the name
         of one of its columns, which is then no feature.
     compute : bool, default=True
-        False returns a Delayed of a fitted clone, which `transform` takes too. It reads the data once; with True there
-        is a second reading where the bandwidth turns out to call for narrower cells than there was room for.
+        False returns a Delayed of a fitted clone of a KDITransformer, which `transform` takes too. It reads the data
+        once; with True there is a second reading where the bandwidth turns out to call for narrower cells than there
+        was room for.
 
     Returns
     -------
@@ -89,6 +90,8 @@ def fit(estimator: Any, X: Any, sample_weight: Any = None, *, compute: bool = Tr
     parts = DaskParts(X, sample_weight, instead="estimator.fit")
     if compute:
         return estimator._fit_parts(parts)
+    if not isinstance(estimator, KDITransformer):
+        raise ValueError("compute=False takes a KDITransformer: the bins of a KDIDiscretizer take several readings.")
     summary = parts.planned(clone(estimator)._fit_parts)
     return delayed(_fit_once, pure=True)(clone(estimator), parts.names, parts.n_columns, summary)
 
@@ -270,18 +273,16 @@ class DaskParts:
         self, summarise: Callable[[Iterable[Chunk]], Summary], merge: Callable[[Summary, Summary], Summary]
     ) -> Delayed:
         """What `reduce` computes, as a Delayed."""
-        others = [] if self.weights is None else [self.weights]
-        summary = partial(
-            _summary, summarise=summarise, weight_column=self.weight_column, weights_name=self.weights_name
-        )
+        summary = partial(_summary, weight_column=self.weight_column, weights_name=self.weights_name)
+        function = delayed(summarise, pure=True, traverse=False)  # one node of the graph: it may hold tables
+        # A collection each of whose blocks is a summary, so that dask fuses the reading of a block with it.
         if is_frame(self.table):
-            # A "series", each of whose partitions is a summary, so that dask fuses the reading with it.
-            found = self.table.map_partitions(summary, *others, meta=(None, object), enforce_metadata=False)
+            others = [] if self.weights is None else [self.weights]
+            found = self.table.map_partitions(summary, function, *others, meta=(None, object), enforce_metadata=False)
         else:
-            pairs = [self.table, "ij", *(item for other in others for item in (other, "i"))]
-            found = da.blockwise(
-                summary, "i", *pairs, concatenate=True, align_arrays=False, dtype=object, meta=np.empty(0, dtype=object)
-            )
+            pairs = [self.table, "ij", function, None, *([] if self.weights is None else [self.weights, "i"])]
+            meta = np.empty(0, dtype=object)
+            found = da.blockwise(summary, "i", *pairs, concatenate=True, align_arrays=False, dtype=object, meta=meta)
         return _tree(found, partial(_merge, merge))
 
     def planned(self, question: Callable[[Any], Any]) -> Delayed:
@@ -453,8 +454,7 @@ def _tree(collection: Any, merge: Callable[[list[Any]], Any]) -> Delayed:
         keys = [(name, level, place) for place in range(len(groups))]
         layer.update({key: (merge, group) for key, group in zip(keys, groups, strict=True)})
         level += 1
-    layer[name] = keys[0]
-    return Delayed(name, HighLevelGraph.from_collections(name, layer, dependencies=leaves[:1]))
+    return Delayed(keys[0], HighLevelGraph.from_collections(name, layer, dependencies=leaves[:1]), layer=name)
 
 
 def _mapped(estimator: Any, X: Any, method: str) -> Any:
@@ -539,9 +539,9 @@ def _kind(thing: Any) -> str:
 
 def _summary(
     block: Any,
+    summarise: Callable[[Iterable[Chunk]], Any],
     weights: Any = None,
     *,
-    summarise: Callable[[Iterable[Chunk]], Any],
     weight_column: Any,
     weights_name: str,
 ) -> Any:
@@ -549,8 +549,8 @@ def _summary(
     if weight_column is not None:
         block, weights = block.drop(columns=weight_column), block[weight_column]
     mass = as_weights(weights, len(block), f"{weights_name} of a partition")
-    if isinstance(block, np.ndarray) and block.dtype in (np.float64, np.float32) and block.flags.aligned:
-        return summarise(blocks(np.asarray(block), mass))
+    if _is_table(block):
+        return summarise(blocks(block, mass))
     return summarise([(columns_of(block), mass)] if len(block) else [])
 
 
@@ -566,6 +566,11 @@ def columns_of(block: Any) -> Columns:
         block = np.ma.filled(block.astype(float), np.nan)
     block = np.asarray(block)
     return [_floats(block[:, j], str(j)) for j in range(block.shape[1])]
+
+
+def _is_table(block: Any) -> bool:
+    """Whether a block can be read as it is."""
+    return type(block) is np.ndarray and block.dtype in (np.float64, np.float32) and block.flags.aligned
 
 
 def _column_of(series: Any, name: str) -> Table:
@@ -595,6 +600,7 @@ def _named_sketches(labels: list[Any], names: list[str] | None, summary: Any) ->
 def _travelling(estimator: Any, named: bool) -> Any:
     """What the blocks need of an estimator: light, without names for arrays, which have none, and of one thread."""
     check_is_fitted(estimator)
+    getattr(estimator, "tables_", None)  # made now, where they have not been: once, and not in every worker
     model = copy(estimator)
     for name in LEFT_BEHIND if named else (*LEFT_BEHIND, "feature_names_in_"):
         vars(model).pop(name, None)
@@ -609,7 +615,7 @@ def _map_block(block: Any, model: Any, *, method: str, width: int, dtype: Any, l
     """One block through a method of a fitted model."""
     result = np.empty((0, width), dtype=dtype)
     if len(block):  # scikit-learn takes no table without rows
-        table = np.column_stack(columns_of(block))
+        table = block if _is_table(block) else np.column_stack(columns_of(block))
         named = hasattr(model, "feature_names_in_")
         result = _dense(getattr(model, method)(_frame(table, None, block.columns) if named else table))
         if result.shape[1] != width:

@@ -1,6 +1,6 @@
 """Growing: the sketch of a column that comes in parts, read once, in the time of a few additions a value.
 
-The values themselves are kept while there is room for them. Then most of them fall into a window of cells that lie side
+The values themselves are kept while there is room for them; where they repeat, they are only counted. Then most of them fall into a window of cells that lie side
 by side, where adding a value is a multiplication and four additions; the few outside are kept as the cells that a
 Sketch has. Where more cells are occupied than there is room for, all are coarsened.
 
@@ -17,13 +17,13 @@ from dataclasses import replace
 import numpy as np
 
 from kdi._backend import core
-from kdi._input import kept
 from kdi._typing import Floats, Table
 from kdi.cells import Room, finest_exponent
 from kdi.sketch import Sketch
 
 REACH = 2  # cells of the window, for each that may be occupied
 FEW = 2**15  # values that wait to be sorted together, at least
+REPEATED = 4  # how often a value must have come, on average, for counting to be faster than sorting
 STRAY = 0.75  # share of a part's values outside the window from which on it is worth moving
 EXPONENTS = range(-1000, 1000)  # beyond, 1/width is no number to multiply values by
 
@@ -43,7 +43,7 @@ class Growing:
         """Take in more values; NaN is counted and left out."""
         start = 0
         while self._window is None and start < len(column):
-            stop = start + self._worth_sorting - self._n_waiting
+            stop = len(column) if self._repeats else start + self._worth_sorting - self._n_waiting
             self._keep(column[start:stop], None if weights is None else weights[start:stop])
             start = stop
         if self._window is not None and start < len(column):
@@ -67,16 +67,19 @@ class Growing:
         """As many as were sorted already, so that each value is moved few times only."""
         return max(FEW, len(self._far))
 
+    @property
+    def _repeats(self) -> bool:
+        return self._far.is_exact and self._count >= REPEATED * max(len(self._far), FEW)
+
     def _keep(self, column: Table, weights: Floats | None) -> None:
         """Take in values while there is no window."""
-        values, mass, missing = kept(column, weights)
-        infinite = np.isinf(column)
-        if infinite.any():
-            finite = np.isfinite(values)
-            values, mass = values[finite], None if mass is None else mass[finite]
-        extremes = (float(values.min()), float(values.max())) if len(values) else (np.inf, -np.inf)
-        self._note(*extremes, len(values), missing, int(infinite.sum()))
-        self._waiting.append((values, mass))
+        known = self._far if self._repeats else Sketch()
+        masses = known.moments[:, 0].copy()  # a sketch that was given away must not change
+        told, values, mass = core.tally(column, weights, known.places, masses)
+        self._note(*told)
+        if len(known):
+            self._far = replace(known, moments=masses[:, None])
+        self._waiting.append((values, None if weights is None else mass))
         if self._n_waiting >= self._worth_sorting:
             self._sort()
             if not self._far.is_exact:
@@ -94,11 +97,8 @@ class Growing:
         self._far = self._far.merged(Sketch.exact(values, mass)).within(self.room)
 
     def _add_to_window(self, window: Window, column: Table, weights: Floats | None) -> None:
-        (low, high, *counts), values, mass = core.accumulate(
-            column, weights, 2.0**-window.exponent, window.first, window.moments
-        )
-        count, missing, infinite = map(int, counts)
-        self._note(low, high, count, missing, infinite)
+        told, values, mass = core.accumulate(column, weights, 2.0**-window.exponent, window.first, window.moments)
+        self._note(*told)
         if len(values):
             outside = Sketch.exact(values, None if weights is None else mass)
             # However far out they lie, the numbers of their cells must be whole numbers still.
@@ -107,7 +107,7 @@ class Growing:
             self._far = self._far.merged(outside)
         crowded = window.n_occupied + len(self._far) > self.room.cells
         coarser = self._far.exponent not in (None, window.exponent)
-        if crowded or coarser or len(values) > STRAY * max(count, FEW):
+        if crowded or coarser or len(values) > STRAY * max(len(column), FEW):
             self._open(self.sketch())
 
     def _open(self, sketch: Sketch) -> None:
@@ -116,11 +116,11 @@ class Growing:
         if sketch.exponent in EXPONENTS:
             self._window, self._far = Window.over(sketch, REACH * self.room.cells)
 
-    def _note(self, low: float, high: float, count: int, missing: int, infinite: int) -> None:
+    def _note(self, low: float, high: float, count: float, missing: float, infinite: float) -> None:
         self._minimum, self._maximum = min(self._minimum, low), max(self._maximum, high)
-        self._count += count
-        self._missing += missing
-        self.infinite += infinite
+        self._count += int(count)
+        self._missing += int(missing)
+        self.infinite += int(infinite)
 
 
 class Window:

@@ -373,7 +373,9 @@ def weights_from(column: Table, start: int, name: str) -> Floats | None:
         ) from None
 
 
-def __getattr__(name: str) -> Any:  # TEMPORARY: kdi.spark imports these from here; they are in kdi._arrow and kdi._names
+def __getattr__(
+    name: str,
+) -> Any:  # TEMPORARY: kdi.spark imports these from here; they are in kdi._arrow and kdi._names
     if name in ("as_floats", "even_batches", "quoted", "rows_at_once"):
         from kdi import _arrow, _names
 

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from copy import copy
 from functools import partial, reduce
+from itertools import count
 from math import ceil
 from typing import Any, TypeVar
 
@@ -87,6 +88,7 @@ class SparkParts:
         self.names: list[str] | None = chosen
         self.n_columns = len(chosen)
         self._weights = weights
+        self._are_few = False  # the summaries of all partitions, once they were counted
         types = [field.dataType for field in df.schema.fields]
         self._rows = _numbered(df).selectExpr(
             *[
@@ -104,21 +106,27 @@ class SparkParts:
         task = partial(_summarised, summarise, self.n_columns, self._weights)
         rows = self._rows.mapInArrow(task, "summary binary")
         with ExitStack() as done:
-            while not self._is_small:
-                rows = rows.persist()
-                done.callback(rows.unpersist)
-                count, largest = rows.selectExpr("count(*)", "coalesce(max(length(summary)), 0)").collect()[0]
-                if count <= 1 or (count <= FEW and count * largest <= BYTES):
-                    self._is_small = rows is first
-                    break
-                together = min(max(BYTES // largest, 2), FEW)
-                rows = rows.repartition(ceil(count / together)).mapInArrow(partial(_merged, merge), "summary binary")
+            if not self._are_few:
+                rows = self._merge_until_few(rows, merge, done)
             summaries = [pickle.loads(row[0]) for row in rows.collect()]
         # A frame may have no partitions at all.
         found = reduce(partial(_merge, merge), summaries) if summaries else summarise(iter([]))
         if isinstance(found, ValueError):
             raise found
         return found
+
+    def _merge_until_few(self, rows: DataFrame, merge: Callable[[S, S], S], done: ExitStack) -> DataFrame:
+        """Rows of summaries, merged some at a time until the driver can take them; they are kept until all is done."""
+        for n_rounds in count():
+            rows = rows.persist()
+            done.callback(rows.unpersist)
+            n_rows, largest = rows.selectExpr("count(*)", "coalesce(max(length(summary)), 0)").collect()[0]
+            if n_rows <= 1 or (n_rows <= FEW and n_rows * largest <= BYTES):
+                self._are_few = n_rounds == 0
+                break
+            together = min(max(BYTES // largest, 2), FEW)
+            rows = rows.repartition(ceil(n_rows / together)).mapInArrow(partial(_merged, merge), "summary binary")
+        return rows
 
 
 def fit(
@@ -411,7 +419,7 @@ def _model(estimator: Any) -> Any:
     model = copy(estimator)
     for name in ("sketches_", "valleys_"):
         vars(model).pop(name, None)
-    changes = {"n_jobs": 1, "copy": False}
+    changes: dict[str, Any] = {"n_jobs": 1, "copy": False}
     if getattr(model, "encode", None) == "onehot":
         changes["encode"] = "onehot-dense"
     vars(model).update({name: value for name, value in changes.items() if name in vars(model)})

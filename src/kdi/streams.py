@@ -276,16 +276,21 @@ def _write_aside(batches: Iterable[Any], schema: Any, features: list[str], path:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    repeating = [name for name in schema.names if name not in set(features)]  # features hold few values twice
+    passing = [name for name in schema.names if name not in set(features)]  # which may hold few values many times
     waiting: list[Any] = []
     n_rows = 0
-    with pq.ParquetWriter(path, schema, use_dictionary=repeating or False) as writer:
+    with pq.ParquetWriter(path, schema, use_dictionary=passing or False) as writer:
+
+        def write() -> None:
+            table = pa.Table.from_batches(waiting, schema)
+            writer.write_table(table, row_group_size=max(table.num_rows, 1))
+            waiting.clear()
+
         for batch in batches:
             n_rows += batch.num_rows
             waiting.append(batch)
             if sum(one.num_rows for one in waiting) >= ROW_GROUP or sum(one.nbytes for one in waiting) >= GROUP_BYTES:
-                writer.write_table(pa.Table.from_batches(waiting), row_group_size=ROW_GROUP)
-                waiting.clear()
+                write()
         if waiting:
-            writer.write_table(pa.Table.from_batches(waiting), row_group_size=ROW_GROUP)
+            write()
     return n_rows

@@ -1,0 +1,56 @@
+"""What the processes of ``benchmarks.engines`` run on Spark, in local mode with one or two cores."""
+
+import os
+import shutil
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from benchmarks import contest
+
+ACCURACY = 0.001  # approxQuantile's relativeError
+SETTINGS = {
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.memory": "4g",
+    "spark.log.level": "OFF",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+
+
+def lacking() -> str | None:
+    if find_spec("pyspark") is None:
+        return "pyspark is not installed"
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        return "there is no Java runtime"
+    return None
+
+
+def kdi_levels(frame: Any, place: str, alpha: float) -> Any:
+    import kdi
+    import kdi.spark
+
+    return kdi.spark.fit(kdi.KDITransformer(alpha=alpha), frame).transform(contest.points(place)).tolist()
+
+
+def approximate_quantiles(frame: Any) -> Any:
+    return frame.approxQuantile(frame.columns, contest.levels(), ACCURACY)
+
+
+def probe(place: str, n_workers: int, budget: float) -> dict[str, Any]:
+    """What a fresh process runs: there can be one Java machine in it, with one number of cores."""
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    from pyspark.sql import SparkSession
+
+    contenders = {
+        name: (lambda frame, alpha=alpha: kdi_levels(frame, place, alpha)) for name, alpha in contest.KDI.items()
+    } | {f"approxQuantile, relativeError {ACCURACY}": approximate_quantiles}
+    session = SparkSession.builder.master(f"local[{n_workers}]").config(map=SETTINGS).getOrCreate()
+    try:
+        warm, table = (session.read.parquet(str(Path(place) / folder)) for folder in ("warm", "table"))
+        return contest.race(contenders, warm, table, budget)
+    finally:
+        session.stop()
