@@ -5,6 +5,7 @@ by the rank of each estimated quantile, and by the level that a transformer make
 data. T of kdi is held against the direct sum, and at alpha = 0, where it is the quantile transformation, against ranks.
 """
 
+from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -13,13 +14,14 @@ import numpy as np
 
 from benchmarks import fresh, on_dask, on_spark, parquet
 from benchmarks.answers import require
-from benchmarks.contest import KDI, LEVELS, POINTS, levels
+from benchmarks.contest import ALPHA, FOLDERS, KDI, LEVELS, levels
 from benchmarks.correlation import ratio
 from benchmarks.direct import Values, exact_answer
 from benchmarks.report import Table, Target, number
 
 KINDS = ["normal", "lognormal", "bimodal", "integers"]
-FILES, FILE_ROWS, QUICK_FILE_ROWS, WARM_ROWS = 8, 1_250_000, 25_000, 1_000
+FILES = 8
+FILE_ROWS, QUICK_FILE_ROWS = (1_000, 125_000, 1_250_000), (1_000, 5_000, 25_000)  # for each of the FOLDERS
 WORKERS = [1, 2]
 COMPARED_POINTS, CHECKED_POINTS = 1_000, 6
 BUDGET_SECONDS, QUICK_BUDGET_SECONDS = 40.0, 2.0
@@ -30,53 +32,55 @@ ENGINES = {"Dask": on_dask, "Spark": on_spark}
 
 
 def measure(quick: bool) -> dict[str, Any]:
-    file_rows = QUICK_FILE_ROWS if quick else FILE_ROWS
+    file_rows = dict(zip(FOLDERS, QUICK_FILE_ROWS if quick else FILE_ROWS, strict=True))
     with TemporaryDirectory() as directory:
         place = Path(directory)
-        print(f"engines: writing {FILES * file_rows:,}×{len(KINDS)}", flush=True)
-        write(place, file_rows)
-        truth = Truth(place)
-        result: dict[str, Any] = {"rows": FILES * file_rows, "columns": len(KINDS), "files": FILES, "engines": {}}
+        print(f"engines: writing {FILES * file_rows['table']:,}×{len(KINDS)}", flush=True)
+        truths = {folder: write(place / folder, rows) for folder, rows in file_rows.items()}
+        rows = {folder: FILES * number_of_rows for folder, number_of_rows in file_rows.items()}
+        result: dict[str, Any] = {"rows": rows, "columns": len(KINDS), "files": FILES, "engines": {}}
         for name, engine in ENGINES.items():
-            result["engines"][name] = measure_engine(name, engine, place, truth, quick)
+            budget = QUICK_BUDGET_SECONDS if quick else BUDGET_SECONDS
+            result["engines"][name] = measure_engine(name, engine, place, truths, budget)
     return result
 
 
-def write(place: Path, file_rows: int) -> None:
-    """The same files for all, and others, small ones, for a first run: to load libraries and to start workers."""
-    for folder, rows in (("table", file_rows), ("warm", WARM_ROWS)):
-        (place / folder).mkdir()
-        for index in range(FILES):
-            parquet.write(place / folder / f"{index}.parquet", KINDS, [index], rows)
+def write(folder: Path, file_rows: int) -> "Truth":
+    """The same files for all contenders, and what is true of them."""
+    folder.mkdir()
+    for index in range(FILES):
+        parquet.write(folder / f"{index}.parquet", KINDS, [index], file_rows)
+    return Truth(folder)
 
 
-def measure_engine(name: str, engine: Any, place: Path, truth: "Truth", quick: bool) -> dict[str, Any]:
+def measure_engine(name: str, engine: Any, place: Path, truths: "dict[str, Truth]", budget: float) -> dict[str, Any]:
     reason = engine.lacking()
     if reason:
         print(f"engines: {name} is left out: {reason}", flush=True)
         return {"lacking": reason}
-    workers = {}
+    sizes: dict[str, Any] = {}
     for n in WORKERS:
         print(f"engines: {name}, {n} worker{'s' if n > 1 else ''}", flush=True)
-        found = fresh.call(engine.probe, str(place), n, QUICK_BUDGET_SECONDS if quick else BUDGET_SECONDS)
-        for contender, figures in found["times"].items():
-            figures.update(truth.errors(contender, found["answers"][contender]))
-        workers[str(n)] = found["times"]
-    return {"workers": workers, "left_out": found["left_out"]}
+        found = fresh.call(engine.probe, str(place), n, budget)
+        for size, race in found["sizes"].items():
+            for contender, figures in race["times"].items():
+                figures.update(truths[size].errors(contender, race["answers"][contender]))
+            sizes.setdefault(size, {})[str(n)] = race["times"]
+    return {"sizes": sizes, "left_out": found["left_out"]}
 
 
 class Truth:
-    """The whole in memory, sorted, and some of its values with their exact levels."""
+    """A whole table in memory, sorted, and some of its values with their exact levels."""
 
-    def __init__(self, place: Path) -> None:
+    def __init__(self, folder: Path) -> None:
         import pyarrow.parquet as pq
 
         from kdi import KDITransformer
 
-        table = parquet.as_array(pq.read_table(place / "table"))
+        table = parquet.as_array(pq.read_table(folder))
         chosen = np.random.default_rng(SEED).choice(len(table), COMPARED_POINTS, replace=False)
         self.points = np.concatenate([table[chosen], [table.min(axis=0), table.max(axis=0)]])
-        np.save(place / POINTS, self.points)
+        np.save(folder.with_suffix(".npy"), self.points)
         self.in_memory = KDITransformer().fit(table).transform(self.points)
         columns = zip(table.T, self.points.T, strict=True)
         checked = [exact_answer("polyexp", column, some[:CHECKED_POINTS]) for column, some in columns]
@@ -85,23 +89,27 @@ class Truth:
         self.sorted = table.T
 
     def errors(self, name: str, answer: Any) -> dict[str, float]:
-        """Largest errors over all columns; wrong answers of kdi are errors."""
+        """Largest errors over all columns; a wrong answer of kdi raises AssertionError."""
         found = np.array(answer)
         if name not in KDI:
-            pairs = list(zip(self.sorted, found, strict=True))
-            made = [levels_from(quantiles, some) for quantiles, some in zip(found, self.points.T, strict=True)]
-            exact = [middle_ranks(values, some) for values, some in zip(self.sorted, self.points.T, strict=True)]
+            made = map(levels_from, found, self.points.T)
+            ranks = map(rank_errors, self.sorted, found)
             return {
-                "rank_error": max(float(rank_errors(values, quantiles).max()) for values, quantiles in pairs),
-                "error": float(abs(np.array(made) - exact).max()),
+                "error": largest_difference(made, map(middle_ranks, self.sorted, self.points.T)),
+                "rank_error": float(np.max(list(ranks))),
             }
-        if KDI[name] == 0:
-            exact = [stretched_ranks(values, some) for values, some in zip(self.sorted, self.points.T, strict=True)]
-            return {"error": float(abs(found.T - exact).max())}
+        if ALPHA[name] == 0:
+            error = largest_difference(found.T, map(stretched_ranks, self.sorted, self.points.T))
+            require(f"{name} against the ranks", error, SAME)
+            return {"error": error}
         require(f"{name} against the fit in memory", abs(found - self.in_memory).max(), SAME)
-        error = float(abs(found[:CHECKED_POINTS] - self.integral).max())
+        error = largest_difference(found[:CHECKED_POINTS], self.integral)
         require(f"{name} against the direct sum", error, CLOSE)
         return {"error": error}
+
+
+def largest_difference(some: Iterable[Any], others: Iterable[Any]) -> float:
+    return float(abs(np.array(list(some)) - np.array(list(others))).max())
 
 
 def rank_errors(ordered: Values, quantiles: Values) -> Values:
@@ -137,28 +145,32 @@ def levels_from(quantiles: Values, some: Values) -> Values:
 
 
 def tables(results: dict[str, Any]) -> list[Table]:
-    return [engine_table(name, engine, results) for name, engine in results["engines"].items()]
+    gathered = []
+    for name, engine in results["engines"].items():
+        if "lacking" in engine:
+            gathered.append(Table(name, ["", "measured"], [["all", "–"]], f"Not measured: {engine['lacking']}."))
+            continue
+        for size in reversed(engine["sizes"]):
+            shape = f"{results['rows'][size]:,}×{results['columns']}"
+            title = f"{name}, {shape} in {results['files']} Parquet files, seconds"
+            gathered.append(size_table(title, engine["sizes"][size], engine["left_out"]))
+    return gathered
 
 
-def engine_table(name: str, engine: dict[str, Any], results: dict[str, Any]) -> Table:
-    title = f"{name}, {results['rows']:,}×{results['columns']} in {results['files']} Parquet files, seconds"
-    if "lacking" in engine:
-        return Table(title, ["", "measured"], [["everything", "–"]], f"Not measured: {engine['lacking']}.")
-    workers = engine["workers"]
-    rows = []
-    for contender in workers["1"]:
-        cells = []
-        for times in workers.values():
-            cells += [number(times[contender]["min"] / 1e3), number(times[contender]["median"] / 1e3)]
-            cells.append(number(ratio(times, contender, "kdi")))
-        one, two = (workers[n][contender] for n in ("1", "2"))
-        cells.append(number(one["min"] / two["min"]))
-        cells += [number(largest(engine, contender, kind)) for kind in ("error", "rank_error")]
-        rows.append([contender, *cells, " + ".join(str(times[contender]["rounds"]) for times in workers.values())])
-    header = [""]
+def size_table(title: str, workers: dict[str, Any], left_out: dict[str, str]) -> Table:
+    ours = next(iter(workers["1"]))
+    rows, header = [], [""]
     for n in workers:
         header += [f"{n} worker{'s' if n > '1' else ''}", "median", "of kdi"]
     header += ["1 / 2 workers", "largest error of T", "of a quantile's rank", "rounds"]
+    for name in workers["1"]:
+        cells = []
+        for times in workers.values():
+            cells += [number(times[name]["min"] / 1e3), number(times[name]["median"] / 1e3)]
+            cells.append(number(ratio(times, name, ours)))
+        cells.append(number(workers["1"][name]["min"] / workers["2"][name]["min"]))
+        cells += [number(largest(workers, name, kind)) for kind in ("error", "rank_error")]
+        rows.append([name, *cells, " + ".join(str(times[name]["rounds"]) for times in workers.values())])
     note = (
         "Each number of workers in a process of its own, after a warm-up, in interleaved rounds, which all read the "
         "files; ratios are of the minima. The error of T is, for kdi, against the direct sum at some values of the "
@@ -166,34 +178,33 @@ def engine_table(name: str, engine: dict[str, Any], results: dict[str, Any]) -> 
         "ranks of the sorted data. The rank of a quantile is its place in the sorted data; its error is how far that "
         "is from its level."
     )
-    note += "".join(
-        f" {contender} could not be measured: {reason}." for contender, reason in engine["left_out"].items()
-    )
+    note += "".join(f" {name} could not be measured: {reason}." for name, reason in left_out.items())
     return Table(title, header, rows, note)
 
 
-def largest(engine: dict[str, Any], contender: str, kind: str) -> float | None:
-    found = [times[contender][kind] for times in engine["workers"].values() if kind in times[contender]]
+def largest(workers: dict[str, Any], name: str, kind: str) -> float | None:
+    found = [times[name][kind] for times in workers.values() if kind in times[name]]
     return max(found) if found else None
 
 
 def targets(results: dict[str, Any]) -> list[Target]:
     gathered = []
     for name, engine in results["engines"].items():
-        for contender in engine.get("workers", {}).get("1", {}):
-            if contender not in KDI:
-                gathered += ahead(f"{name}, {results['rows']:,}×{results['columns']}", engine, contender)
+        if "sizes" in engine:
+            workers = engine["sizes"]["table"]
+            what = f"{name}, {results['rows']['table']:,}×{results['columns']}"
+            for other in workers["1"]:
+                if other not in KDI:
+                    gathered += ahead(what, workers, other)
     return gathered
 
 
-def ahead(what: str, engine: dict[str, Any], other: str) -> list[Target]:
+def ahead(what: str, workers: dict[str, Any], other: str) -> list[Target]:
     """That kdi takes less time with any number of workers, and that its error is below the smaller one of the other."""
-    times = engine["workers"].values()
-    least, median = ([1 / ratio(one, "kdi", other, kind) for one in times] for kind in ("min", "median"))
-    figures = " and ".join(f"{number(share)} times" for share in least)
-    figures += f" (by medians {' and '.join(map(number, median))})"
-    error = largest(engine, "kdi", "error")
-    its_error = min(largest(engine, other, kind) for kind in ("error", "rank_error"))
+    least, median = ([ratio(times, other, "kdi", kind) for times in workers.values()] for kind in ("min", "median"))
+    figures = f"{' and '.join(map(number, least))} times (by medians {' and '.join(map(number, median))})"
+    error = largest(workers, "kdi", "error")
+    its_error = min(largest(workers, other, kind) for kind in ("error", "rank_error"))
     return [
         Target(f"{what}: kdi faster than {other}, 1 and 2 workers", figures, min(least) > 1),
         Target(f"{what}: kdi's error below that of {other}", f"{error:.0e}, {its_error:.0e}", error < its_error),

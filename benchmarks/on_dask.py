@@ -1,6 +1,7 @@
 """What the processes of ``benchmarks.engines`` run on Dask: a cluster of one or two processes of one thread each."""
 
 import logging
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ class Tables:
         self.frame = dd.read_parquet(path)
         lengths = [pq.read_metadata(file).num_rows for file in sorted(path.iterdir())]
         self.array = self.frame.to_dask_array(lengths=lengths)
-        self.place = str(path.parent)
+        self.path = path
 
 
 def kdi_levels(tables: Tables, alpha: float) -> Any:
@@ -31,7 +32,7 @@ def kdi_levels(tables: Tables, alpha: float) -> Any:
     import kdi.dask
 
     fitted = kdi.dask.fit(kdi.KDITransformer(alpha=alpha), tables.frame)
-    return fitted.set_output(transform="default").transform(contest.points(tables.place)).tolist()
+    return fitted.set_output(transform="default").transform(contest.points(tables.path)).tolist()
 
 
 def dask_ml_quantiles(tables: Tables) -> Any:
@@ -53,7 +54,7 @@ def array_percentiles(tables: Tables) -> Any:
     return [column.tolist() for column in found]
 
 
-CONTENDERS = {name: (lambda tables, alpha=alpha: kdi_levels(tables, alpha)) for name, alpha in contest.KDI.items()} | {
+CONTENDERS = {name: partial(kdi_levels, alpha=alpha) for name, alpha in contest.ALPHA.items()} | {
     "dask-ml QuantileTransformer": dask_ml_quantiles,
     "dask.array.percentile": array_percentiles,
     "dask DataFrame.quantile": frame_quantiles,
@@ -72,5 +73,5 @@ def probe(place: str, n_workers: int, budget: float) -> dict[str, Any]:
         silence_logs=logging.ERROR,
     )
     with cluster, Client(cluster):
-        warm, table = (Tables(Path(place) / folder) for folder in ("warm", "table"))
-        return contest.race(CONTENDERS, warm, table, budget)
+        tables = {folder: Tables(Path(place) / folder) for folder in contest.FOLDERS}
+        return contest.race(CONTENDERS, tables, budget)

@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -28,15 +29,27 @@ def lacking() -> str | None:
     return None
 
 
-def kdi_levels(frame: Any, place: str, alpha: float) -> Any:
+class Frame:
+    """Files as a DataFrame, and where they are."""
+
+    def __init__(self, session: Any, path: Path) -> None:
+        self.frame, self.path = session.read.parquet(str(path)), path
+
+
+def kdi_levels(table: Frame, alpha: float) -> Any:
     import kdi
     import kdi.spark
 
-    return kdi.spark.fit(kdi.KDITransformer(alpha=alpha), frame).transform(contest.points(place)).tolist()
+    return kdi.spark.fit(kdi.KDITransformer(alpha=alpha), table.frame).transform(contest.points(table.path)).tolist()
 
 
-def approximate_quantiles(frame: Any) -> Any:
-    return frame.approxQuantile(frame.columns, contest.levels(), ACCURACY)
+def approximate_quantiles(table: Frame) -> Any:
+    return table.frame.approxQuantile(table.frame.columns, contest.levels(), ACCURACY)
+
+
+CONTENDERS = {name: partial(kdi_levels, alpha=alpha) for name, alpha in contest.ALPHA.items()} | {
+    f"approxQuantile, relativeError {ACCURACY}": approximate_quantiles
+}
 
 
 def probe(place: str, n_workers: int, budget: float) -> dict[str, Any]:
@@ -45,12 +58,9 @@ def probe(place: str, n_workers: int, budget: float) -> dict[str, Any]:
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     from pyspark.sql import SparkSession
 
-    contenders = {
-        name: (lambda frame, alpha=alpha: kdi_levels(frame, place, alpha)) for name, alpha in contest.KDI.items()
-    } | {f"approxQuantile, relativeError {ACCURACY}": approximate_quantiles}
     session = SparkSession.builder.master(f"local[{n_workers}]").config(map=SETTINGS).getOrCreate()
     try:
-        warm, table = (session.read.parquet(str(Path(place) / folder)) for folder in ("warm", "table"))
-        return contest.race(contenders, warm, table, budget)
+        tables = {folder: Frame(session, Path(place) / folder) for folder in contest.FOLDERS}
+        return contest.race(CONTENDERS, tables, budget)
     finally:
         session.stop()

@@ -172,13 +172,13 @@ def test_transformers(data):
         assert_same(model, result)
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(st.data())
 def test_discretizers(data):
     table = data.draw(tables())
     model = KDIDiscretizer(
         data.draw(alphas(table)),
-        n_bins=data.draw(st.sampled_from(["auto", 2, np.int64(3)])),
+        n_bins=data.draw(st.sampled_from(["auto"] * 6 + [2, np.int64(3)])),
         bandwidth=data.draw(st.sampled_from(["scott", "silverman", 0.1, np.float32(0.5)])),
         encode=data.draw(st.sampled_from(["onehot", "onehot-dense", "ordinal"])),
         missing="bin",
@@ -301,7 +301,7 @@ def small_models():
         "cells": KDITransformer(20.0, n_quantiles=3).fit(cells),
         "bins": KDIDiscretizer(0, missing="bin", encode="ordinal").fit(np.vstack([few, few[:4] * 3])),
         "named-bins": quietly(KDIDiscretizer({"a": np.inf}, missing="bin", n_bins=["auto"] * 3).fit, frame),
-        "cell-bins": KDIDiscretizer(np.inf, strategy="uniform", bandwidth=10.0).fit(cells[:, :1]),
+        "cell-bins": KDIDiscretizer(np.inf, strategy="uniform", bandwidth=100.0).fit(cells[:, :1]),
     }
 
 
@@ -643,8 +643,9 @@ def test_range_too_small_for_its_knots():
     feature["sketch"] = {
         "count": n, "missing": 0, "minimum": 0.0, "maximum": knots[-1], "values": knots, "weights": [1.0] * n
     }  # fmt: skip
-    with pytest.raises(ValueError, match="too many"):
-        KDITransformer.from_json(json.dumps(document))
+    model = KDITransformer.from_json(json.dumps(document))
+    at = np.column_stack([knots[::1000]] * model.n_features_in_)
+    assert_allclose(model.transform(at)[:, 0], np.linspace(0, 1, n)[::1000], rtol=0, atol=1e-9)
 
 
 # Models of earlier versions
@@ -668,6 +669,8 @@ def test_stored_models(kind, suffix):
             found["shares"] = model.predict_proba(expected["values"])
             found["edges"] = np.concatenate(model.bin_edges_)
         assert {*found, "values"} == set(expected)
+        # Shares are sums of exponentials, whose last digits are the mathematical library's own.
+        np.testing.assert_allclose(found.pop("shares", 0), expected.get("shares", 0), rtol=0, atol=1e-12)
         for name, array in found.items():
             assert bits(array) == bits(expected[name]), name
 

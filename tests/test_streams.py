@@ -259,6 +259,26 @@ def test_names_are_compared_as_those_of_frames_are():
     np.testing.assert_array_equal(found, nameless.transform(frame.to_numpy()))
 
 
+def test_a_reader_is_not_taken_for_empty_once_it_has_been_read():
+    table = pa.table({"a": [0.0, 1.0]})
+    with pytest.raises(ValueError, match="only once"):
+        kdi.KDITransformer().fit_transform(table.to_reader())
+    reader = table.to_reader()
+    fitted = kdi.KDITransformer().fit(reader)
+    with pytest.raises(ValueError, match="only once"):
+        fitted.transform(reader)
+    assert kdi.KDITransformer().fit_transform(table).num_rows == 2
+
+
+@pytest.mark.parametrize("output", ["pandas", "polars"])
+def test_set_output_is_for_frames(output):
+    table = pa.table({"a": [0.0, 1.0]})
+    fitted = kdi.KDITransformer().fit(table).set_output(transform=output)
+    for source in (table.to_reader(), pl.from_arrow(table).lazy()):
+        with pytest.raises(ValueError, match=f"set_output asks for {output}"):
+            fitted.transform(source)
+
+
 def test_text_is_refused_by_transform():
     fitted = kdi.KDITransformer().fit(pa.table({"a": [0.0, 1.0]}))
     with pytest.raises(ValueError, match="column 'a' holds string"):

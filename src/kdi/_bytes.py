@@ -76,7 +76,8 @@ def _is_possible(
         return False
     if exponent is None:
         return bool(np.isfinite(places).all()) and (places[0], places[-1]) == (low, high)
-    if abs(exponent) > 1100:
+    # Cells must have a width, and numbers that are whole numbers as floats too.
+    if not -1100 <= exponent <= 1023 or max(abs(int(places[0])), abs(int(places[-1]))) > 2**53:
         return False
     # No offset from a cell's centre is more than a half.
     if (abs(moments) > moments[:, :1] * 0.5 ** np.arange(4) * (1 + 1e-9)).any():

@@ -13,7 +13,9 @@ Everything runs on the scheduler, or the distributed client, that dask itself wo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial, reduce
@@ -36,11 +38,12 @@ from kdi.sketch import Sketch
 from kdi.transformer import KDITransformer
 
 try:
+    import dask
     import dask.array as da
     from dask.base import is_dask_collection, tokenize
     from dask.delayed import Delayed, delayed
     from dask.highlevelgraph import HighLevelGraph
-    from dask.utils import is_dataframe_like, is_series_like
+    from dask.utils import is_dataframe_like, is_series_like, parse_bytes
 except ImportError as error:
     raise ImportError("kdi.dask needs dask, which is not installed: pip install 'kdi[dask]'") from error
 
@@ -266,7 +269,8 @@ class DaskParts:
         self, summarise: Callable[[Iterable[Chunk]], Summary], merge: Callable[[Summary, Summary], Summary]
     ) -> Summary:
         """Summaries of all partitions, merged on the workers; only the last comes here."""
-        merged: Summary = self.reduced(summarise, merge).compute()
+        with _room_in_graph(summarise):
+            merged: Summary = self.reduced(summarise, merge).compute()
         return merged
 
     def reduced(
@@ -532,6 +536,18 @@ def _is_single(dtype: Any) -> bool:
 def _kind(thing: Any) -> str:
     """What a thing is, in words: its library and class."""
     return f"a {type(thing).__module__.split('.')[0]} {type(thing).__name__}"
+
+
+@contextmanager
+def _room_in_graph(function: Any) -> Iterator[None]:
+    """Let a graph carry a function, which may hold large tables, once, without a warning that it is large."""
+    name = "distributed.admin.large-graph-warning-threshold"
+    limit = dask.config.get(name, None)
+    if limit is None:  # there is no distributed scheduler
+        yield
+    else:
+        with dask.config.set({name: parse_bytes(limit) + len(pickle.dumps(function))}):
+            yield
 
 
 # What runs in the workers.

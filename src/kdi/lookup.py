@@ -153,7 +153,7 @@ def _through_values(sketch: Sketch, ranks: Floats, error: float, max_knots: int 
 def line_table(knots: Floats, levels: Floats, error: float) -> LinearTable:
     low, high = float(knots[0]), float(knots[-1])
     n_buckets = len(knots) - 1
-    scale = n_buckets / (high - low) if high - low > NO_RANGE else 0.0
+    scale = n_buckets / (high - low) if high - low > NO_RANGE * n_buckets else 0.0  # which is no bucket but the first
     edges = low + np.arange(n_buckets) / scale if scale else np.full(n_buckets, low)
     guide = np.clip(np.searchsorted(knots, edges, side="right") - 1, 0, n_buckets - 1)
     # A constant has no slope of its own: outside, one unit of x is one unit of the result, as in MinMaxScaler.

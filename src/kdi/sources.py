@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakSet
 
 import numpy as np
 
@@ -71,6 +72,9 @@ def require_pyarrow() -> Any:
     return pyarrow
 
 
+_USED_UP: WeakSet[Any] = WeakSet()  # streams that have been read
+
+
 @dataclass
 class Source:
     """A table that is read in batches.
@@ -79,19 +83,23 @@ class Source:
     ----------
     schema : pyarrow.Schema
         Names and types of the columns; every batch has them.
-    again : bool
-        Whether the rows can be read a second time.
     read : callable
         Takes names of columns, and gives batches of them.
     count : callable
         Gives the number of rows where it is known without reading them, else None.
+    stream : object, optional
+        What is used up by reading it, where that is so.
     """
 
     schema: Any
-    again: bool
     read: Callable[[list[str]], Iterable[Any]]
     count: Callable[[], int | None] = lambda: None
-    was_read: bool = False
+    stream: Any = None
+
+    @property
+    def again(self) -> bool:
+        """Whether the rows can be read a second time."""
+        return self.stream is None
 
     @property
     def names(self) -> list[str]:
@@ -105,12 +113,13 @@ class Source:
         """The rows from the first on, as pyarrow RecordBatches that are neither very small nor very large."""
         from kdi._arrow import even_batches, rows_at_once
 
-        if self.was_read and not self.again:
-            raise ValueError(
-                "this source can be read only once, and has been; a Table, a Dataset or the paths of files can be "
-                "read again."
-            )
-        self.was_read = True
+        if self.stream is not None:
+            if self.stream in _USED_UP:  # or else it would look like one without rows
+                raise ValueError(
+                    "this source can be read only once, and has been; a Table, a Dataset or the paths of files can be "
+                    "read again."
+                )
+            _USED_UP.add(self.stream)
         batches = even_batches(self.read(self.names), rows_at_once(len(self.schema)))
         return watched(batches, self.n_rows) if progress else batches
 
@@ -156,21 +165,21 @@ def _open(source: Any, numbers: Collection[str] | None) -> Source:
         from kdi._files import Files, expand_paths
 
         files = Files(expand_paths(source), numbers)
-        return Source(files.schema, True, files.read, files.count)
+        return Source(files.schema, files.read, files.count)
     if isinstance(source, pa.RecordBatch):
         source = pa.Table.from_batches([source])
     if isinstance(source, pa.Table):
-        return Source(source.schema, True, lambda names: source.select(names).to_batches(), lambda: source.num_rows)
+        return Source(source.schema, lambda names: source.select(names).to_batches(), lambda: source.num_rows)
     if _is_a(source, "pyarrow", "Dataset"):
         return _open_dataset(source)
     if _is_a(source, "pyarrow", "Scanner"):
-        return Source(source.projected_schema, False, lambda names: _chosen(source.to_batches(), names))
+        return Source(source.projected_schema, lambda names: _chosen(source.to_batches(), names), stream=source)
     if is_lazy_frame(source):
         return _open_lazy_frame(source)
     if _is_a(source, "duckdb", "DuckDBPyRelation"):
         return _open_relation(source)
     reader = source if isinstance(source, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(source)
-    return Source(reader.schema, False, lambda names: _chosen(reader, names))
+    return Source(reader.schema, lambda names: _chosen(reader, names), stream=reader)
 
 
 def _chosen(batches: Iterable[Any], names: list[str]) -> Iterator[Any]:
@@ -216,7 +225,7 @@ def _open_dataset(dataset: Any) -> Source:
             return None
         return sum(int(one.count_rows()) for one in fragments)  # which the files tell
 
-    return Source(dataset.schema, True, read, count)
+    return Source(dataset.schema, read, count)
 
 
 def _open_lazy_frame(frame: Any) -> Source:
@@ -235,7 +244,7 @@ def _open_lazy_frame(frame: Any) -> Source:
             for batch in part.to_arrow().to_batches():
                 yield conformed(batch, wanted)
 
-    return Source(schema, True, read)
+    return Source(schema, read)
 
 
 def _open_relation(relation: Any) -> Source:
@@ -248,7 +257,7 @@ def _open_relation(relation: Any) -> Source:
         columns = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
         yield from stream(relation.project(columns), min(TOGETHER, rows_at_once(len(names))))
 
-    return Source(stream(relation.limit(0), 1).schema, True, read)
+    return Source(stream(relation.limit(0), 1).schema, read)
 
 
 class ArrowParts:
@@ -373,11 +382,9 @@ def weights_from(column: Table, start: int, name: str) -> Floats | None:
         ) from None
 
 
-def __getattr__(
-    name: str,
-) -> Any:  # TEMPORARY: kdi.spark imports these from here; they are in kdi._arrow and kdi._names
-    if name in ("as_floats", "even_batches", "quoted", "rows_at_once"):
-        from kdi import _arrow, _names
+def __getattr__(name: str) -> Any:  # TEMPORARY: kdi.spark imports this from here; it is in kdi._names
+    if name == "quoted":
+        from kdi._names import quoted
 
-        return getattr(_names if name == "quoted" else _arrow, name)
+        return quoted
     raise AttributeError(f"module 'kdi.sources' has no attribute {name!r}")

@@ -11,6 +11,7 @@ from secrets import token_hex
 from typing import Any
 
 import numpy as np
+from sklearn import get_config
 from sklearn.utils.validation import check_is_fitted
 
 from kdi._frames import read_frame
@@ -112,11 +113,14 @@ def transform_batches(
 
     places = [source.names.index(name) for name in features]
     dtype = common_dtype(part_of(source.schema, features))
-    for batch in source.batches(progress):
+
+    def transformed(batch: Any) -> Any:
         columns = list(batch.columns)
         for place, column in zip(places, _transformed(function, [columns[j] for j in places], dtype), strict=True):
             columns[place] = column
-        yield pa.RecordBatch.from_arrays(columns, schema=schema)
+        return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+    return map(transformed, source.batches(progress))
 
 
 def _transformed(function: TableMap, columns: list[Any], dtype: Any) -> list[Any]:
@@ -175,20 +179,30 @@ def transform_source(estimator: Any, source: Any, function: TableMap | None = No
         Maps a table of NumPy, which it may overwrite, to one of the same shape; the estimator's transform by default.
     """
     pa = require_pyarrow()
+    in_memory = isinstance(source, pa.Table | pa.RecordBatch)
+    if function is None:
+        _check_output(estimator, in_memory)
+        function = table_map(estimator)
     opened = open_source(source)
     check_features(estimator, opened.schema)
-    function = table_map(estimator) if function is None else function
     schema = transformed_schema(opened.schema, opened.names)
     if is_lazy_frame(source):
         return _transform_lazy_frame(source, function, schema)
     batches = transform_batches(function, opened, opened.names, schema)
-    if not isinstance(source, pa.Table | pa.RecordBatch):
+    if not in_memory:
         return pa.RecordBatchReader.from_batches(schema, batches)
     table = pa.Table.from_batches(batches, schema=schema)
     if isinstance(source, pa.Table):
         return table
     found = table.combine_chunks().to_batches()
     return found[0] if found else pa.RecordBatch.from_pylist([], schema=schema)
+
+
+def _check_output(estimator: Any, in_memory: bool) -> None:
+    """Raise where set_output asks for frames, which scikit-learn makes of the result in memory."""
+    asked = getattr(estimator, "_sklearn_output_config", {}).get("transform") or get_config()["transform_output"]
+    if asked == "pandas" or (asked != "default" and not in_memory):
+        raise ValueError(f"the transform of a stream is a stream, but set_output asks for {asked}; ask for 'default'.")
 
 
 def _transform_lazy_frame(frame: Any, function: TableMap, schema: Any) -> Any:
