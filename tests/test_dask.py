@@ -34,7 +34,7 @@ NAMES = ["normal", "lognormal", "cauchy", "offset", "ties", "holes"]
 @pytest.fixture(scope="module", autouse=True)
 def client():
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
         Client(cluster) as client,
     ):
         yield client

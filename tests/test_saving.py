@@ -13,6 +13,8 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy.special import ndtr
 from sklearn.exceptions import NotFittedError
 
 import kdi
@@ -645,7 +647,7 @@ def test_range_too_small_for_its_knots():
     }  # fmt: skip
     model = KDITransformer.from_json(json.dumps(document))
     at = np.column_stack([knots[::1000]] * model.n_features_in_)
-    assert_allclose(model.transform(at)[:, 0], np.linspace(0, 1, n)[::1000], rtol=0, atol=1e-9)
+    assert_allclose(ndtr(model.transform(at)[:, 0]), np.linspace(0, 1, n)[::1000], rtol=0, atol=2e-7)  # scores
 
 
 # Models of earlier versions

@@ -177,10 +177,11 @@ def test_our_own_task_that_fails_once_is_tried_again_and_a_refusal_is_not(spark,
     assert type(caught.value) is ValueError and Path(tried).read_text() == "+++"
 
 
-@pytest.mark.parametrize("size, n_parts", [(2**10, 20), (2**24, 3)])
+@pytest.mark.parametrize("size, n_parts", [(2**10, 7), (2**24, 3)])
 def test_trees(spark, monkeypatch, size, n_parts):
     """However many summaries there are, and however large, each partition's is merged once."""
     monkeypatch.setattr(kdi.spark, "BYTES", 3 * size)
+    monkeypatch.setattr(kdi.spark, "FEW", 3)
 
     def summarise(chunks):
         rows = np.concatenate([columns[0] for columns, _ in chunks] or [np.empty(0)])

@@ -22,6 +22,7 @@ from kdi.parts import Gathered, Parts
 from kdi.rows import PartRows, Rows, TableRows, assign
 from kdi.saving_valleys import discretizer_from_json, discretizer_to_json
 from kdi.sources import ArrowParts, is_source
+from kdi.streams import transform_source
 from kdi.valleys import Pruning, Valleys, check_bandwidth, find_valleys, with_n_clusters
 
 UNIFORM_BINS = 5  # as many as KBinsDiscretizer makes by default
@@ -128,7 +129,7 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         self._check_parameters()
         if is_source(X):
-            return self._fit_parts(ArrowParts.of(X, sample_weight, n_jobs=self.n_jobs))
+            return self._fit_parts(ArrowParts(X, sample_weight, n_jobs=self.n_jobs))
         table = self._read(X, reset=True)
         weights = as_weights(sample_weight, len(table))
         if weights is not None and not weights.any():
@@ -141,15 +142,20 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features), or a stream as in `fit`, if `encode` is "ordinal"
 
         Returns
         -------
         ndarray or sparse matrix
-            Numbers of bins, of shape (n_samples, n_features), or one column a bin.
+            Numbers of bins, of shape (n_samples, n_features), or one column a bin. Of a stream, what
+            `KDITransformer.transform` gives.
         """
         check_is_fitted(self)
         self._check_parameters()
+        if is_source(X):
+            if self.encode != "ordinal":
+                raise ValueError(f"the bins of a stream are numbers: encode must be 'ordinal', got {self.encode!r}.")
+            return transform_source(self, X)
         table = self._read(X, reset=False)
         labels = np.empty(table.shape, dtype=np.int64)
         for j, edges in enumerate(self.bin_edges_):

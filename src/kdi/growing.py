@@ -1,8 +1,8 @@
 """Growing: the sketch of a column that comes in parts, read once, in the time of a few additions a value.
 
-The values themselves are kept while there is room for them; where they repeat, they are only counted. Then most of them fall into a window of cells that lie side
-by side, where adding a value is a multiplication and four additions; the few outside are kept as the cells that a
-Sketch has. Where more cells are occupied than there is room for, all are coarsened.
+The values themselves are kept while there is room for them; where they repeat, they are only counted. Then most of them
+fall into a window of cells that lie side by side, where adding a value is a multiplication and four additions; the few
+outside are kept as the cells that a Sketch has. Where more cells are occupied than there is room for, all are coarsened.
 
     ─·────·──┃┬┬┬┬┬┬┬┬┬┬┬┬┬┬┬┬┬┬┬┬┬┬┬┬┬┬┬┃───·─────·──
       far    ┃          window           ┃     far

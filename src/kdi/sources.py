@@ -297,11 +297,6 @@ class ArrowParts:
         self.schema = part_of(self.source.schema, features)
         self._weights = self._read_weights(weights)
 
-    @classmethod
-    def of(cls, source: Any, weights: Any = None, **options: Any) -> ArrowParts:
-        """The parts of a source."""
-        return cls(source, weights, **options)
-
     @property
     def names(self) -> list[str]:
         return list(self.schema.names)
@@ -380,11 +375,3 @@ def weights_from(column: Table, start: int, name: str) -> Floats | None:
         raise ValueError(
             f"weights in column {name!r} must be finite and not negative, got {column[place]} in row {start + place}."
         ) from None
-
-
-def __getattr__(name: str) -> Any:  # TEMPORARY: kdi.spark imports this from here; it is in kdi._names
-    if name == "quoted":
-        from kdi._names import quoted
-
-        return quoted
-    raise AttributeError(f"module 'kdi.sources' has no attribute {name!r}")

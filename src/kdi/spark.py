@@ -27,6 +27,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from kdi._input import as_column, as_weights, listed
+from kdi._names import quoted
 from kdi._typing import Floats, KernelName, Rule
 from kdi.clusters import Clusters, cluster_parts
 from kdi.matrix import CorrelationMatrix
@@ -43,11 +44,12 @@ try:
     from pyspark.sql.types import BooleanType, FloatType, NullType, NumericType
 
     from kdi._arrow import as_floats, even_batches, rows_at_once
-    from kdi.sources import quoted
 except ImportError as error:
     raise ImportError(
         f"kdi.spark needs pyspark 4.1 or later, with pandas and pyarrow: pip install 'kdi[spark]' ({error})"
     ) from error
+
+__all__ = ["SparkParts", "cluster", "corr", "fit", "inverse_transform", "label", "sketch_table", "transform"]
 
 S = TypeVar("S")
 Estimator = TypeVar("Estimator")
@@ -138,8 +140,8 @@ def fit(
     ----------
     estimator : KDITransformer or KDIDiscretizer
     df : pyspark.sql.DataFrame
-        It may be read twice: one that comes out different each time, such as a random sample, should be persisted.
-        Nulls and NaN are missing values.
+        It may be read more than once: one that is costly, or comes out different each time, should be persisted. Nulls
+        and NaN are missing values.
     columns : str or sequence of str, optional
         The features: numbers of any type, truth values. By default all columns but that of the weights.
     weights : str, optional
@@ -181,7 +183,8 @@ def transform(estimator: Any, df: DataFrame) -> DataFrame:
     Notes
     -----
     Nothing is computed before Spark is asked for rows. What a task then refuses, such as an infinite value, is Spark's
-    PythonException, with the message of kdi in it.
+    PythonException, with the message of kdi in it. The model travels to the workers as part of the function, without
+    its sketches.
     """
     features = _features(estimator)
     return _mapped(estimator, "transform", df, features, [str(name) for name in estimator.get_feature_names_out()])

@@ -150,7 +150,7 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         """
         kernel = self._check_parameters()
         if is_source(X):
-            return self._fit_parts(ArrowParts.of(X, sample_weight, n_jobs=self.n_jobs))
+            return self._fit_parts(ArrowParts(X, sample_weight, n_jobs=self.n_jobs))
         self._reset()
         table, weights = self._read(X, sample_weight, reset=True)
         if weights is not None and not weights.any():
@@ -185,7 +185,7 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         first = not hasattr(self, "sketches_")
         parts: Parts
         if is_source(X):
-            parts = ArrowParts.of(X, sample_weight, n_jobs=self.n_jobs)
+            parts = ArrowParts(X, sample_weight, n_jobs=self.n_jobs)
             check_names(self, parts.names, parts.n_columns, reset=first)
         else:
             parts = TableParts(*self._read(X, sample_weight, reset=first), self.n_jobs)
