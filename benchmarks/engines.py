@@ -203,7 +203,7 @@ def targets(results: dict[str, Any]) -> list[Target]:
 
 
 def ahead(what: str, workers: dict[str, Any], other: str) -> list[Target]:
-    """That kdi takes less time with any number of workers, and that its error is below the smallest one of the other."""
+    """That kdi takes less time with any number of workers, and that its error is below the smallest of the other."""
     least, median = ([ratio(times, other, "kdi", kind) for times in workers.values()] for kind in ("min", "median"))
     figures = f"{' and '.join(map(number, least))} times (by medians {' and '.join(map(number, median))})"
     error = largest(workers, "kdi", "error")

@@ -12,7 +12,8 @@ namespace kdi {
 struct Taken {
     double minimum = std::numeric_limits<double>::infinity();
     double maximum = -std::numeric_limits<double>::infinity();
-    double count = 0, n_missing = 0, n_infinite = 0;
+    std::size_t count = 0, n_missing = 0, n_infinite = 0;
+    std::size_t n_new = 0;  // cells that were empty before
     // Values outside the grid are handed back, for whoever keeps those far cells; their weights where there are weights.
     std::vector<double> outside, outside_weights;
 };
@@ -48,7 +49,10 @@ Taken accumulate(const Number* x, std::int64_t stride, const double* weight, std
             taken.outside.push_back(value);
             continue;
         }
-        add_to_cell(position, mass, grid, moments);
+        const Place at(position);
+        double* m = moments + n_moments * static_cast<std::size_t>(at.cell - grid.first);
+        taken.n_new += m[0] == 0;
+        add_moments(m, mass, at.z);
     }
     return taken;
 }

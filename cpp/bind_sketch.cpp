@@ -54,7 +54,8 @@ std::vector<Occupied> fill(Table2D<const Number> table, OptionalVector weights, 
 
 auto told(Taken taken) {
     const std::size_t n_outside = taken.outside.size(), n_weights = taken.outside_weights.size();
-    return std::make_tuple(std::vector<double>{taken.minimum, taken.maximum, taken.count, taken.n_missing, taken.n_infinite},
+    const double counts[] = {double(taken.count), double(taken.n_missing), double(taken.n_infinite), double(taken.n_new)};
+    return std::make_tuple(std::vector<double>{taken.minimum, taken.maximum, counts[0], counts[1], counts[2], counts[3]},
                            give(std::move(taken.outside), {n_outside}), give(std::move(taken.outside_weights), {n_weights}));
 }
 

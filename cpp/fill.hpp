@@ -17,19 +17,24 @@ struct Grid {
     std::size_t n_cells;
 };
 
-// Adds a value to its cell, if that is one of the grid's. The whole part is taken before the first cell is counted off: a
-// difference could round up into the next cell.
-inline void add_to_cell(double position, double mass, const Grid& grid, double* moments) {
-    auto cell = static_cast<std::int64_t>(position);
-    cell -= position < static_cast<double>(cell);
-    const double z = position - static_cast<double>(cell) - 0.5;
-    const auto place = static_cast<std::size_t>(cell - grid.first);
-    if (place >= grid.n_cells) return;  // only if another thread changes the table between two readings
-    double* m = moments + n_moments * place;
+// The cell that a position lies in, and the offset from its centre. The whole part is taken before the first cell is counted
+// off: a difference could round up into the next cell.
+struct Place {
+    std::int64_t cell;
+    double z;
+
+    explicit Place(double position) : cell(static_cast<std::int64_t>(position)) {
+        cell -= position < static_cast<double>(cell);
+        z = position - static_cast<double>(cell) - 0.5;
+    }
+};
+
+inline void add_moments(double* m, double mass, double z) {
+    const double square = z * z;
     m[0] += mass;
     m[1] += mass * z;
-    m[2] += mass * z * z;
-    m[3] += mass * z * z * z;
+    m[2] += mass * square;
+    m[3] += mass * (square * z);
 }
 
 template <class Number>
@@ -38,7 +43,10 @@ void fill_column(const Number* x, std::int64_t stride, const double* weight, std
         const double value = x[static_cast<std::int64_t>(row) * stride];
         if (value != value) continue;
         if (weight && weight[row] == 0) continue;
-        add_to_cell(value * grid.scale, weight ? weight[row] : 1.0, grid, moments);
+        const Place at(value * grid.scale);
+        const auto place = static_cast<std::size_t>(at.cell - grid.first);
+        if (place >= grid.n_cells) continue;  // only if another thread changes the table between the two readings
+        add_moments(moments + n_moments * place, weight ? weight[row] : 1.0, at.z);
     }
 }
 

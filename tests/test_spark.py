@@ -46,7 +46,9 @@ def frame(spark, memory):
             for name in memory
         }
     )
-    return spark.createDataFrame(table).cache()
+    df = spark.createDataFrame(table).cache()
+    yield df
+    df.unpersist()
 
 
 FEATURES = ["normal", "log normal", "cauchy", "offset", "ties", "holes", "scales", "single"]
@@ -79,7 +81,6 @@ def test_the_fit_is_that_of_the_rows_in_memory(frame, memory, way, kernel, weigh
     alpha = {f"{name} {suffix}": value for name in FEATURES for suffix, value in ALPHAS.items()}
     X = pd.DataFrame({new: memory[name] for new, name in repeated.items()})
     wide = parts.select("weight", *[parts[name].alias(new) for new, name in repeated.items()])
-    assert not {"a.1", "log normal"} - {part for name in wide.columns for part in (name.split()[-1], name[:10])}
 
     estimator = kdi.KDITransformer(alpha, kernel=kernel)
     fitted = kdi.spark.fit(estimator, wide, columns=list(repeated), weights=weights)

@@ -65,11 +65,14 @@ def _add_to_cells(positions: Floats, mass: Floats | None, first: int, moments: F
 def accumulate(
     column: Table, weights: Floats | None, scale: float, first: int, moments: Floats
 ) -> tuple[list[float], Floats, Floats]:
-    """Add a column to cells that stay: minimum, maximum, count, missing, infinite; and the values that lie outside."""
+    """Add a column to cells that stay: what it is (minimum, maximum, count, missing, infinite, and how many cells were
+    empty before), and its values that lie outside, with their weights."""
     told, values, mass = _finite(column, weights)
     positions = values * scale
     inside = (positions >= first) & (positions < first + len(moments))
+    before = np.count_nonzero(moments[:, 0])
     _add_to_cells(positions[inside], None if mass is None else mass[inside], first, moments)
+    told[-1] = float(np.count_nonzero(moments[:, 0]) - before)
     return told, values[~inside], np.empty(0) if mass is None else mass[~inside]
 
 
@@ -90,7 +93,7 @@ def _finite(column: Table, weights: Floats | None) -> tuple[list[float], Floats,
         finite = np.isfinite(values)
         values, mass = values[finite], None if mass is None else mass[finite]
     extremes = [values.min(), values.max()] if len(values) else [np.inf, -np.inf]
-    return [float(one) for one in (*extremes, len(values), n_missing, n_infinite)], values, mass
+    return [float(one) for one in (*extremes, len(values), n_missing, n_infinite, 0)], values, mass
 
 
 def integrate(

@@ -86,7 +86,7 @@ def fit(estimator: Any, X: Any, sample_weight: Any = None, *, compute: bool = Tr
     >>> X = da.arange(10_000, chunks=1000).astype(float)[:, None]
     >>> transformer = kdi.dask.fit(kdi.KDITransformer(), X)
     >>> kdi.dask.transform(transformer, X)[::2500].compute().ravel().round(2)
-    array([0.  , 0.19, 0.5 , 0.81])
+    array([0.  , 0.21, 0.5 , 0.79])
     """
     if not isinstance(estimator, KDITransformer | KDIDiscretizer):
         raise TypeError(f"estimator must be a KDITransformer or a KDIDiscretizer, got {_kind(estimator)}.")

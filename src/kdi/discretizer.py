@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from kdi._input import NO_ROWS, as_table, as_weights, check_jobs, check_names, column_names, refuse_infinite
+from kdi._input import as_table, as_weights, check_jobs, check_names, column_names, refuse_infinite
 from kdi._threads import count_threads
 from kdi._typing import Floats, KernelName, Table
 from kdi.bandwidth import resolve_alpha
@@ -271,7 +271,7 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             elif wanted == "auto" or valleys.density is None:
                 result.append(prune(valleys))
             else:
-                result.append(self._with_n_bins(rows.column(j), prune(valleys), int(wanted), bandwidths[j], j))
+                result.append(self._with_n_bins(rows.columns([j]), prune(valleys), int(wanted), bandwidths[j], j))
         return result
 
     def _with_n_bins(self, rows: Rows, found: Valleys, n_bins: int, bandwidth: Any, j: int) -> Valleys:
@@ -346,8 +346,7 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return table
 
     def _check_gathered(self, found: Gathered) -> None:
-        if not found.n_rows:
-            raise ValueError(NO_ROWS.format(self.n_features_in_))
+        found.check_rows()
         refuse_infinite(self, np.flatnonzero(found.infinite))
         self._refuse_missing(np.flatnonzero([sketch.missing for sketch in found.sketches]))
 

@@ -2,7 +2,7 @@
 
 The values themselves are kept while there is room for them; where they repeat, they are only counted. Then most of them
 fall into a window of cells that lie side by side, where adding a value is a multiplication and four additions; the few
-outside are kept as the cells that a Sketch has. Where more cells are occupied than there is room for, all are coarsened.
+outside are kept as the cells that a Sketch has. Where there is no more room for cells, all are coarsened.
 
     ─·────·──┃┬┬┬┬┬┬┬┬┬┬┬┬┬┬┬┬┬┬┬┬┬┬┬┬┬┬┬┃───·─────·──
       far    ┃          window           ┃     far
@@ -35,9 +35,10 @@ class Growing:
         self.room = room
         self.infinite = 0
         self._minimum, self._maximum, self._count, self._missing = np.inf, -np.inf, 0, 0
-        self._waiting: list[tuple[Floats, Floats | None]] = []  # to be sorted together
-        self._far = Sketch()  # what lies outside the window: everything, while there is none
         self._window: Window | None = None
+        self._far = Sketch()  # what lies outside the window: everything, while there is none
+        self._waiting: list[tuple[Floats, Floats | None]] = []  # to be sorted together, and then to be far
+        self._n_waiting = 0
 
     def add(self, column: Table, weights: Floats | None = None) -> None:
         """Take in more values; NaN is counted and left out."""
@@ -59,10 +60,6 @@ class Growing:
         return whole.within(self.room)
 
     @property
-    def _n_waiting(self) -> int:
-        return sum(len(values) for values, _ in self._waiting)
-
-    @property
     def _worth_sorting(self) -> int:
         """As many as were sorted already, so that each value is moved few times only."""
         return max(FEW, len(self._far))
@@ -79,11 +76,27 @@ class Growing:
         self._note(*told)
         if len(known):
             self._far = replace(known, moments=masses[:, None])
-        self._waiting.append((values, None if weights is None else mass))
+        self._wait(values, None if weights is None else mass)
         if self._n_waiting >= self._worth_sorting:
             self._sort()
             if not self._far.is_exact:
                 self._open(self._far)
+
+    def _add_to_window(self, window: Window, column: Table, weights: Floats | None) -> None:
+        told, values, mass = core.accumulate(column, weights, 2.0**-window.exponent, window.first, window.moments)
+        window.n_occupied += self._note(*told)
+        self._wait(values, None if weights is None else mass)
+        stray = len(values) > STRAY * max(len(column), FEW)
+        if stray or window.n_occupied + len(self._far) + self._n_waiting > self.room.cells:
+            self._sort()
+            crowded = window.n_occupied + len(self._far) > self.room.cells
+            if stray or crowded or self._far.exponent not in (None, window.exponent):
+                self._open(self.sketch())
+
+    def _wait(self, values: Floats, mass: Floats | None) -> None:
+        if len(values):
+            self._waiting.append((values, mass))
+            self._n_waiting += len(values)
 
     def _sort(self) -> None:
         """Take in the values that wait."""
@@ -93,22 +106,13 @@ class Growing:
         mass = None
         if any(mass is not None for _, mass in self._waiting):
             mass = np.concatenate([np.ones(len(one)) if mass is None else mass for one, mass in self._waiting])
-        self._waiting = []
-        self._far = self._far.merged(Sketch.exact(values, mass)).within(self.room)
-
-    def _add_to_window(self, window: Window, column: Table, weights: Floats | None) -> None:
-        told, values, mass = core.accumulate(column, weights, 2.0**-window.exponent, window.first, window.moments)
-        self._note(*told)
-        if len(values):
-            outside = Sketch.exact(values, None if weights is None else mass)
+        self._waiting, self._n_waiting = [], 0
+        sorted_ones = Sketch.exact(values, mass)
+        if self._window is not None:
             # However far out they lie, the numbers of their cells must be whole numbers still.
-            largest = max(abs(outside.minimum), abs(outside.maximum))
-            outside = outside.coarsened(max(window.exponent, finest_exponent(largest)))
-            self._far = self._far.merged(outside)
-        crowded = window.n_occupied + len(self._far) > self.room.cells
-        coarser = self._far.exponent not in (None, window.exponent)
-        if crowded or coarser or len(values) > STRAY * max(len(column), FEW):
-            self._open(self.sketch())
+            largest = max(abs(sorted_ones.minimum), abs(sorted_ones.maximum))
+            sorted_ones = sorted_ones.coarsened(max(self._window.exponent, finest_exponent(largest)))
+        self._far = self._far.merged(sorted_ones).within(self.room)
 
     def _open(self, sketch: Sketch) -> None:
         """Put a sketch that has cells into a window; cells that it does not reach are the far ones."""
@@ -116,11 +120,13 @@ class Growing:
         if sketch.exponent in EXPONENTS:
             self._window, self._far = Window.over(sketch, REACH * self.room.cells)
 
-    def _note(self, low: float, high: float, count: float, missing: float, infinite: float) -> None:
+    def _note(self, low: float, high: float, count: float, missing: float, infinite: float, new: float) -> int:
+        """Keep what the core tells of a part; returns the number of cells that it found empty."""
         self._minimum, self._maximum = min(self._minimum, low), max(self._maximum, high)
         self._count += int(count)
         self._missing += int(missing)
         self.infinite += int(infinite)
+        return int(new)
 
 
 class Window:
@@ -129,6 +135,7 @@ class Window:
     def __init__(self, exponent: int, first: int, n_cells: int) -> None:
         self.exponent, self.first = exponent, first
         self.moments: Floats = np.zeros((n_cells, 4))
+        self.n_occupied = 0
 
     @classmethod
     def over(cls, sketch: Sketch, n_cells: int) -> tuple[Window, Sketch]:
@@ -142,13 +149,10 @@ class Window:
         window = cls(sketch.exponent, int(cells[start]) - slack // 2, n_cells)
         inside = (cells >= window.first) & (cells < window.first + n_cells)
         window.moments[cells[inside] - window.first] = sketch.moments[inside]
+        window.n_occupied = int(inside.sum())
         if inside.all():
             return window, Sketch()
         return window, replace(sketch, places=cells[~inside], moments=sketch.moments[~inside])
-
-    @property
-    def n_occupied(self) -> int:
-        return int(np.count_nonzero(self.moments[:, 0]))
 
     def sketch(self) -> Sketch:
         """Its occupied cells; extremes and counts are for whoever keeps them."""

@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from kdi._input import refuse_infinite
+from kdi._input import NO_ROWS, refuse_infinite
 from kdi._threads import count_threads
 from kdi._typing import Floats, Table
 from kdi.cells import MANY, Room, cell_width_for, room_for, width_exponent
@@ -71,6 +71,13 @@ class Gathered:
     sketches: list[Sketch]
     infinite: list[int]
     n_rows: int
+
+    def check_rows(self) -> None:
+        """Raise unless there are rows, and some that have weight."""
+        if not self.n_rows:
+            raise ValueError(NO_ROWS.format(len(self.sketches)))
+        if all(not one.count and one.missing < self.n_rows for one in self.sketches):
+            raise ValueError("sample_weight is zero in every row, which leaves no row to fit.")
 
 
 def gather_once(parts: Parts, kernel: Kernel, alphas: Floats) -> Gathered:

@@ -42,8 +42,13 @@ class Rows(Protocol):
         """For each column, the median of its values below the first cut, and so on; NaN where there are none."""
         ...
 
-    def column(self, j: int) -> Rows:
-        """One column alone."""
+    @property
+    def at_once(self) -> int:
+        """How many versions of a column are worth looking at in one go: reading in parts is slow."""
+        ...
+
+    def columns(self, places: list[int]) -> Rows:
+        """Some of the columns, which may repeat."""
         ...
 
 
@@ -71,8 +76,12 @@ class TableRows:
     def medians(self, cuts: list[Floats]) -> list[Floats]:
         return [_medians(column, self.weights, here) for column, here in zip(self.table.T, cuts, strict=True)]
 
-    def column(self, j: int) -> TableRows:
-        return TableRows(self.table[:, j : j + 1], self.weights, self.n_threads)
+    @property
+    def at_once(self) -> int:
+        return 1
+
+    def columns(self, places: list[int]) -> TableRows:
+        return TableRows(self.table[:, places], self.weights, self.n_threads)
 
 
 @dataclass(frozen=True)
@@ -96,8 +105,12 @@ class PartRows:
     def medians(self, cuts: list[Floats]) -> list[Floats]:
         return medians_in_parts(self.parts, cuts)
 
-    def column(self, j: int) -> PartRows:
-        return PartRows(MappedParts(self.parts, partial(_only, places=[j]), 1), self.check)
+    @property
+    def at_once(self) -> int:
+        return 16
+
+    def columns(self, places: list[int]) -> PartRows:
+        return PartRows(MappedParts(self.parts, partial(_only, places=places), len(places)), self.check)
 
 
 def _to_levels(columns: list[Table], tables: list[AnyTable]) -> list[Table]:

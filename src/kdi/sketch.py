@@ -15,6 +15,7 @@ bound zero.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from math import inf, isfinite, sqrt
@@ -299,10 +300,12 @@ class Sketch:
             cells = np.floor(np.ldexp(self.places, -finest)).astype(np.int64)
         else:
             finest, cells = self.exponent, np.asarray(self.places, dtype=np.int64)
-        levels = 0
-        while 1 + np.count_nonzero(np.diff(cells >> levels)) > room.cells:
-            levels += 1
-        return self.coarsened(finest + levels)
+        fewest = bisect_left(range(64), True, key=lambda levels: _n_distinct(cells >> levels) <= room.cells)
+        return self.coarsened(finest + fewest)
+
+
+def _n_distinct(cells: Integers) -> int:
+    return 1 + int(np.count_nonzero(cells[1:] != cells[:-1]))
 
 
 def _merge(places: Floats | Integers, moments: Floats) -> tuple[Floats | Integers, Floats]:

@@ -14,8 +14,7 @@ Only DataFrames are used, neither RDDs nor a SparkContext, which Spark Connect d
 from __future__ import annotations
 
 import pickle
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from copy import copy
 from functools import partial, reduce
@@ -23,17 +22,15 @@ from itertools import count
 from math import ceil
 from typing import Any, TypeVar
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from kdi._input import as_column, as_weights, listed
+from kdi._input import listed
 from kdi._names import quoted
-from kdi._typing import Floats, KernelName, Rule
+from kdi._typing import KernelName, Rule
 from kdi.clusters import Clusters, cluster_parts
 from kdi.matrix import CorrelationMatrix
 from kdi.matrix_parts import corr_parts
 from kdi.parts import Chunk, sketch_parts
-from kdi.rows import assign
 from kdi.sketch import Sketch
 
 try:
@@ -43,7 +40,7 @@ try:
     from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined]
     from pyspark.sql.types import BooleanType, FloatType, NullType, NumericType
 
-    from kdi._arrow import as_floats, even_batches, rows_at_once
+    from kdi._spark_tasks import label_column, map_columns, merge_two, merged, summarised
 except ImportError as error:
     raise ImportError(
         f"kdi.spark needs pyspark 4.1 or later, with pandas and pyarrow: pip install 'kdi[spark]' ({error})"
@@ -105,14 +102,14 @@ class SparkParts:
 
         A ValueError of a task travels as a row, and is raised here: no task is tried again for it, and no Java is seen.
         """
-        task = partial(_summarised, summarise, self.n_columns, self._weights)
+        task = partial(summarised, summarise, self.n_columns, self._weights)
         rows = self._rows.mapInArrow(task, "summary binary")
         with ExitStack() as done:
             if not self._are_few:
                 rows = self._merge_until_few(rows, merge, done)
             summaries = [pickle.loads(row[0]) for row in rows.collect()]
         # A frame may have no partitions at all.
-        found = reduce(partial(_merge, merge), summaries) if summaries else summarise(iter([]))
+        found = reduce(partial(merge_two, merge), summaries) if summaries else summarise(iter([]))
         if isinstance(found, ValueError):
             raise found
         return found
@@ -127,7 +124,7 @@ class SparkParts:
                 self._are_few = n_rounds == 0
                 break
             together = min(max(BYTES // largest, 2), FEW)
-            rows = rows.repartition(ceil(n_rows / together)).mapInArrow(partial(_merged, merge), "summary binary")
+            rows = rows.repartition(ceil(n_rows / together)).mapInArrow(partial(merged, merge), "summary binary")
         return rows
 
 
@@ -319,7 +316,7 @@ def label(clusters: Clusters, df: DataFrame, column: str, name: str = "cluster")
     place = _find(df, [column])[0]
     _refuse_taken([name], df.columns)
     numbered = _numbered(df)
-    labels = _on_columns(partial(_labels, clusters.boundaries, column), "int")
+    labels = _on_columns(partial(label_column, clusters.boundaries, column), "int")
     result = numbered.select("*", labels(numbered[f"c{place}"].cast("double")).alias("label"))
     return result.toDF(*df.columns, name)
 
@@ -392,7 +389,7 @@ def _mapped(estimator: Any, method: str, df: DataFrame, inputs: list[str], outpu
     fields = df.schema.fields
     kind = "float" if all(isinstance(fields[place].dataType, FloatType) for place in places) else "double"
     returned = "struct<" + ", ".join(f"m{j}: {kind}" for j in range(len(outputs))) + ">"
-    function = _on_columns(partial(_map_columns, _model(estimator), method, same), returned)
+    function = _on_columns(partial(map_columns, _model(estimator), method, same), returned)
     numbered = _numbered(df)
     result = numbered.select(
         *[numbered[f"c{place}"] for place in others],
@@ -427,78 +424,3 @@ def _model(estimator: Any) -> Any:
         changes["encode"] = "onehot-dense"
     vars(model).update({name: value for name, value in changes.items() if name in vars(model)})
     return model
-
-
-# In the tasks.
-
-
-def _summarised(
-    summarise: Callable[[Iterable[Chunk]], Any],
-    n_columns: int,
-    weights: str | None,
-    batches: Iterator[pa.RecordBatch],
-) -> Iterator[pa.RecordBatch]:
-    """The summary of a partition, as one row."""
-    try:
-        summary = summarise(_chunks(batches, n_columns, weights))
-    except ValueError as error:
-        if type(error) is not ValueError:  # Arrow's, for example: another try may help
-            raise
-        summary = error
-    yield _row(summary)
-
-
-def _merged(merge: Callable[[Any, Any], Any], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The summary of the rows of summaries that a partition has, as one row, or none."""
-    summaries = (pickle.loads(value.as_py()) for batch in batches for value in batch.column(0))
-    first = next(summaries, None)
-    if first is not None:
-        yield _row(reduce(partial(_merge, merge), summaries, first))
-
-
-def _merge(merge: Callable[[Any, Any], Any], one: Any, other: Any) -> Any:
-    """Two summaries, or the error that one of them is."""
-    for error in (one, other):
-        if isinstance(error, ValueError):
-            return error
-    return merge(one, other)
-
-
-def _row(summary: Any) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([pa.array([pickle.dumps(summary, protocol=5)], pa.binary())], ["summary"])
-
-
-def _chunks(batches: Iterable[pa.RecordBatch], n_columns: int, weights: str | None) -> Iterator[Chunk]:
-    """The rows of a partition, as NumPy columns and weights; Spark's batches are short, and are put together."""
-    for batch in even_batches(batches, rows_at_once(n_columns)):
-        columns = [as_floats(column) for column in batch.columns]
-        yield (columns, None) if weights is None else (columns[:-1], _weights(columns[-1], weights))
-
-
-def _weights(column: Any, name: str) -> Floats | None:
-    try:
-        return as_weights(column, len(column), f"weights in column {name!r}")
-    except ValueError as error:
-        raise ValueError(str(error).split(" in row ")[0].rstrip(".") + ".") from None  # rows of Spark have no number
-
-
-def _map_columns(model: Any, method: str, keep_null: bool, *columns: pa.Array) -> pa.StructArray:
-    """Columns through a method of the model; where null is to stay null, it does if nothing else became of it."""
-    table = np.empty((len(columns[0]), len(columns)), dtype=as_floats(columns[0]).dtype, order="F")
-    for j, column in enumerate(columns):
-        table[:, j] = as_floats(column)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="X does not have valid feature names")
-        result = np.asarray(getattr(model, method)(table), dtype=table.dtype)
-    arrays = []
-    for j, values in enumerate(np.ascontiguousarray(result.T)):
-        gone = keep_null and columns[j].null_count > 0
-        mask = np.isnan(values) & columns[j].is_null().to_numpy(zero_copy_only=False) if gone else None
-        arrays.append(pa.array(values, mask=mask, from_pandas=False))
-    return pa.StructArray.from_arrays(arrays, names=[f"m{j}" for j in range(len(arrays))])
-
-
-def _labels(boundaries: Floats, name: str, column: pa.Array) -> pa.Array:
-    """Numbers of clusters; none for what is missing."""
-    found = assign(as_column(as_floats(column), f"column {name!r}"), boundaries)
-    return pa.array(found.astype(np.int32), mask=found < 0)

@@ -15,7 +15,6 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from kdi._input import (
-    NO_ROWS,
     as_table,
     as_weights,
     check_count,
@@ -317,8 +316,7 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         check_names(self, parts.names, parts.n_columns, reset=True)
         found = gather_parts(parts, kernel, self._resolve_alpha)
         refuse_infinite(self, np.flatnonzero(found.infinite))
-        if not found.n_rows:
-            raise ValueError(NO_ROWS.format(parts.n_columns))
+        found.check_rows()
         self._settle(self._resolving(found.sketches, kernel), found.n_rows, kernel)
         return self._with_maps()
 

@@ -250,14 +250,17 @@ def with_n_clusters(
 
     `found` are the clusters at the given alpha, pruned.
     """
+    if found.n_clusters >= n_clusters:
+        return found.at_most(n_clusters)
     most = found.n_clusters
     start = found.alpha if 0 < found.alpha < inf else 1.0
-    for alpha in (found.alpha, *(start * factor for factor in FACTORS), inf, 0.0):
-        if most < n_clusters:
-            found = prune(find_valleys(rows, partial(np.full_like, fill_value=alpha), [bandwidth], kernel, name)[0])
-            most = max(most, found.n_clusters)
-        if found.n_clusters >= n_clusters:
-            return found.at_most(n_clusters)
+    alphas = np.array([*(start * factor for factor in FACTORS), inf, 0.0])
+    for some in np.split(alphas, range(rows.at_once, len(alphas), rows.at_once)):
+        copies = rows.columns([0] * len(some))
+        for one in find_valleys(copies, partial(_given, some), [bandwidth] * len(some), kernel, partial(_first, name)):
+            if prune(one).n_clusters >= n_clusters:
+                return prune(one).at_most(n_clusters)
+            most = max(most, prune(one).n_clusters)
     advice = f"A smaller bandwidth than {bandwidth!r} finds more."
     if found.density is None:
         advice = "It is constant."
@@ -277,6 +280,15 @@ def _factor(bandwidth: Any, weight: float) -> float:
     """Bandwidth of the density in units of the deviation of the T (ddof=0); scipy's is of the one with ddof=1."""
     factor = bandwidth_factor(bandwidth, weight, "bandwidth")
     return factor * sqrt(weight / (weight - 1)) if weight > 1 else factor
+
+
+def _given(alphas: Floats, weights: Floats) -> Floats:
+    return alphas
+
+
+def _first(name: Callable[[list[int]], str], places: list[int]) -> str:
+    """The name of the one column of which there are copies."""
+    return name([0])
 
 
 def _factors(bandwidths: list[Any], weights: Floats) -> Floats:
