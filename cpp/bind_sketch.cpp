@@ -67,8 +67,7 @@ auto accumulate_column(Column<const Number> column, OptionalVector weights, doub
     Taken taken;
     {
         nb::gil_scoped_release release;
-        taken = weights ? accumulate<true>(column.data(), column.stride(0), weights->data(), n, grid, moments.data())
-                        : accumulate<false>(column.data(), column.stride(0), nullptr, n, grid, moments.data());
+        taken = accumulate(column.data(), column.stride(0), weights ? weights->data() : nullptr, n, grid, moments.data());
     }
     return told(std::move(taken));
 }

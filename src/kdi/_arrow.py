@@ -14,7 +14,7 @@ from kdi._input import listed
 from kdi._typing import Table
 
 TOGETHER = 2**17  # rows that small batches are put together to
-VALUES = 2**22  # values of a batch: of many columns, fewer rows are read at once
+VALUES = 2**23  # values of a batch: of many columns, fewer rows are read at once
 LEAST = 2**10  # rows of a batch, however many columns there are
 
 
@@ -84,7 +84,7 @@ def _plain(column: Any) -> Any:
 
 def rows_at_once(n_columns: int) -> int:
     """Rows to ask for, where a source can be asked."""
-    return int(np.clip(VALUES // n_columns, LEAST, 2 * TOGETHER))
+    return int(np.clip(VALUES // n_columns, LEAST, 2**20))
 
 
 def even_batches(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:
