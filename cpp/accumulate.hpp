@@ -36,7 +36,7 @@ class Tile {
             // the cell is the one before.
             constexpr double rounding = 6755399441055744.0;  // 1.5 * 2^52
             const double nearest = (position + rounding) - rounding;
-            const double offset = position - nearest, half = std::copysign(0.5, offset);
+            const double offset = position - nearest + 0.0, half = std::copysign(0.5, offset);  // of two zeros the positive
             double place = nearest + (half - 0.5) - begin;
             place = place > 0 ? place : 0;  // for the conversion, whatever the position is
             place = place < n_cells ? place : 0;

@@ -3,6 +3,7 @@
 
 namespace kdi {
 void bind_sketch(nanobind::module_&);    // scan, fill, accumulate, tally
+void bind_cells(nanobind::module_&);     // cut, doublings, widen, merge
 void bind_integral(nanobind::module_&);  // integrate, slopes, cubics
 void bind_lookup(nanobind::module_&);    // forward, inverse
 void bind_levels(nanobind::module_&);    // levels
@@ -10,6 +11,7 @@ void bind_levels(nanobind::module_&);    // levels
 
 NB_MODULE(_core, m) {
     kdi::bind_sketch(m);
+    kdi::bind_cells(m);
     kdi::bind_integral(m);
     kdi::bind_lookup(m);
     kdi::bind_levels(m);

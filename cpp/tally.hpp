@@ -10,7 +10,9 @@ namespace kdi {
 
 class Places {
   public:
-    Places(const double* values, std::size_t n) : values_(values) {
+    const std::size_t size;
+
+    Places(const double* values, std::size_t n) : size(n), values_(values) {
         while ((std::size_t{1} << bits_) < 2 * n) ++bits_;
         slots_.assign(std::size_t{1} << bits_, -1);
         for (std::size_t place = 0; place < n; ++place) {
@@ -45,6 +47,9 @@ class Places {
 template <class Number>
 Taken tally(const Number* x, std::int64_t stride, const double* weight, std::size_t n, const Places& places, double* masses) {
     Taken taken;
+    double low = taken.minimum, high = taken.maximum;  // in registers: what is in `taken` could change in a call
+    std::size_t n_known = 0;
+    if (places.size == 0) taken.outside.reserve(n);
     for (std::size_t row = 0; row < n; ++row) {
         const double value = x[static_cast<std::int64_t>(row) * stride];
         if (value != value) {
@@ -57,17 +62,20 @@ Taken tally(const Number* x, std::int64_t stride, const double* weight, std::siz
         }
         const double mass = weight ? weight[row] : 1.0;
         if (mass == 0) continue;
-        taken.minimum = value < taken.minimum ? value : taken.minimum;
-        taken.maximum = value > taken.maximum ? value : taken.maximum;
-        taken.count += 1;
+        low = value < low ? value : low;
+        high = value > high ? value : high;
         const std::int32_t place = places.find(value);
         if (place >= 0) {
             masses[place] += mass;
+            ++n_known;
         } else {
             taken.outside.push_back(value);
             if (weight) taken.outside_weights.push_back(mass);
         }
     }
+    taken.minimum = low;
+    taken.maximum = high;
+    taken.count = n_known + taken.outside.size();
     return taken;
 }
 

@@ -5,6 +5,7 @@ Same names, same arguments, same results up to rounding; cpp/module.cpp is the i
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Any
 
@@ -94,6 +95,43 @@ def _finite(column: Table, weights: Floats | None) -> tuple[list[float], Floats,
         values, mass = values[finite], None if mass is None else mass[finite]
     extremes = [values.min(), values.max()] if len(values) else [np.inf, -np.inf]
     return [float(one) for one in (*extremes, len(values), n_missing, n_infinite, 0)], values, mass
+
+
+def cut(values: Floats, weights: Floats, exponent: int) -> tuple[Integers, Floats]:
+    """The cells of 2**exponent that ascending values lie in, and their moments."""
+    position = np.ldexp(values, -exponent)
+    cells = np.floor(position).astype(np.int64)
+    z = position - cells - 0.5
+    return _runs(cells, weights[:, None] * np.stack([np.ones_like(z), z, z * z, z * z * z], axis=1))
+
+
+def doublings(places: Any, exponent: int, most: int) -> int:
+    """How often cells of 2**exponent must double until at most so many are occupied by ascending values or cells."""
+    cells = places if places.dtype.kind == "i" else np.floor(np.ldexp(places, -exponent)).astype(np.int64)
+    return bisect_left(range(63), True, key=lambda levels: 1 + np.count_nonzero(np.diff(cells >> levels)) <= most)
+
+
+def widen(cells: Integers, moments: Floats, levels: int) -> tuple[Integers, Floats]:
+    """Cells that are 2**levels times as wide: moments shift by the binomial formula."""
+    wider, ratio = cells >> levels, 2.0**-levels
+    shift = (cells + 0.5) * ratio - wider - 0.5  # exact, and for any number of levels
+    m0, m1, m2, m3 = moments.T * (ratio ** np.arange(4))[:, None]
+    second = m2 + shift * (2 * m1 + shift * m0)
+    third = m3 + shift * (3 * m2 + shift * (3 * m1 + shift * m0))
+    return _runs(wider, np.stack([m0, m1 + shift * m0, second, third], axis=1))
+
+
+def merge(places: Any, moments: Floats, other_places: Any, other_moments: Floats) -> tuple[Any, Floats]:
+    """Ascending places of both, moments of equal ones added up."""
+    both = np.concatenate([places, other_places])
+    order = np.argsort(both, kind="stable")
+    return _runs(both[order], np.concatenate([moments, other_moments])[order])
+
+
+def _runs(places: Any, moments: Floats) -> tuple[Any, Floats]:
+    """Equal neighbours added up."""
+    first = np.flatnonzero(np.concatenate([[True], places[1:] != places[:-1]]))
+    return places[first], np.add.reduceat(moments, first, axis=0)
 
 
 def integrate(

@@ -22,7 +22,7 @@ from kdi.cells import Room, finest_exponent
 from kdi.sketch import Sketch
 
 REACH = 2  # cells of the window, for each that may be occupied
-FEW = 2**15  # values that wait to be sorted together, at least
+PATIENCE = 2  # values that wait to be sorted together, for each cell that there is room for
 REPEATED = 4  # how often a value must have come, on average, for counting to be faster than sorting
 STRAY = 0.75  # share of a part's values outside the window from which on it is worth moving
 EXPONENTS = range(-1000, 1000)  # beyond, 1/width is no number to multiply values by
@@ -62,11 +62,11 @@ class Growing:
     @property
     def _worth_sorting(self) -> int:
         """As many as were sorted already, so that each value is moved few times only."""
-        return max(FEW, len(self._far))
+        return max(PATIENCE * self.room.cells, len(self._far))
 
     @property
     def _repeats(self) -> bool:
-        return self._far.is_exact and self._count >= REPEATED * max(len(self._far), FEW)
+        return self._far.is_exact and self._count >= REPEATED * max(len(self._far), self.room.cells)
 
     def _keep(self, column: Table, weights: Floats | None) -> None:
         """Take in values while there is no window."""
@@ -86,7 +86,7 @@ class Growing:
         told, values, mass = core.accumulate(column, weights, 2.0**-window.exponent, window.first, window.moments)
         window.n_occupied += self._note(*told)
         self._wait(values, None if weights is None else mass)
-        stray = len(values) > STRAY * max(len(column), FEW)
+        stray = len(values) > STRAY * max(len(column), self.room.cells)
         if stray or window.n_occupied + len(self._far) + self._n_waiting > self.room.cells:
             self._sort()
             crowded = window.n_occupied + len(self._far) > self.room.cells
@@ -107,7 +107,7 @@ class Growing:
         if any(mass is not None for _, mass in self._waiting):
             mass = np.concatenate([np.ones(len(one)) if mass is None else mass for one, mass in self._waiting])
         self._waiting, self._n_waiting = [], 0
-        sorted_ones = Sketch.exact(values, mass)
+        sorted_ones = Sketch.sorted(values, mass)
         if self._window is not None:
             # However far out they lie, the numbers of their cells must be whole numbers still.
             largest = max(abs(sorted_ones.minimum), abs(sorted_ones.maximum))
@@ -116,9 +116,14 @@ class Growing:
 
     def _open(self, sketch: Sketch) -> None:
         """Put a sketch that has cells into a window; cells that it does not reach are the far ones."""
+        if self._window is None:
+            moments = np.zeros((REACH * self.room.cells, 4))
+        else:
+            moments = self._window.moments  # its memory again: fresh pages cost more than the cells that are in them
+            moments.fill(0)
         self._far, self._window = sketch, None
         if sketch.exponent in EXPONENTS:
-            self._window, self._far = Window.over(sketch, REACH * self.room.cells)
+            self._window, self._far = Window.over(sketch, moments)
 
     def _note(self, low: float, high: float, count: float, missing: float, infinite: float, new: float) -> int:
         """Keep what the core tells of a part; returns the number of cells that it found empty."""
@@ -132,21 +137,21 @@ class Growing:
 class Window:
     """Cells that lie side by side, of which most are empty at first."""
 
-    def __init__(self, exponent: int, first: int, n_cells: int) -> None:
-        self.exponent, self.first = exponent, first
-        self.moments: Floats = np.zeros((n_cells, 4))
+    def __init__(self, exponent: int, first: int, moments: Floats) -> None:
+        self.exponent, self.first, self.moments = exponent, first, moments
         self.n_occupied = 0
 
     @classmethod
-    def over(cls, sketch: Sketch, n_cells: int) -> tuple[Window, Sketch]:
-        """A window where a sketch is heaviest, filled, and the cells of the sketch that lie outside."""
+    def over(cls, sketch: Sketch, moments: Floats) -> tuple[Window, Sketch]:
+        """A window where a sketch is heaviest, and the cells of the sketch that lie outside; `moments` are all 0."""
         assert sketch.exponent is not None
+        n_cells = len(moments)
         cells = np.asarray(sketch.places, dtype=np.int64)
         mass = np.append(0.0, np.cumsum(sketch.moments[:, 0]))
         ends = np.searchsorted(cells, cells + n_cells)
         start = int(np.argmax(mass[ends] - mass[:-1]))
         slack = n_cells - int(cells[ends[start] - 1] - cells[start]) - 1
-        window = cls(sketch.exponent, int(cells[start]) - slack // 2, n_cells)
+        window = cls(sketch.exponent, int(cells[start]) - slack // 2, moments)
         inside = (cells >= window.first) & (cells < window.first + n_cells)
         window.moments[cells[inside] - window.first] = sketch.moments[inside]
         window.n_occupied = int(inside.sum())

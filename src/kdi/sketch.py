@@ -15,7 +15,6 @@ bound zero.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from math import inf, isfinite, sqrt
@@ -25,6 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kdi import _bytes
+from kdi._backend import core
 from kdi._input import as_column, as_weights, kept
 from kdi._typing import Floats, Integers, Table
 from kdi.cells import Room, cell_error, finest_exponent, keeps_values, least_total, width_exponent
@@ -104,17 +104,21 @@ class Sketch:
     def exact(cls, column: Table, weights: Floats | None = None) -> Sketch:
         """The distinct values of a column and their weights, however many there are."""
         values, mass, missing = kept(column, weights)
+        return replace(cls.sorted(values, mass), missing=missing)
+
+    @classmethod
+    def sorted(cls, values: Floats, mass: Floats | None) -> Sketch:
+        """The same of finite values with positive weights, in an array that is sorted for it."""
         if not len(values):
-            return Sketch(missing=missing)
+            return Sketch()
         if mass is None:
-            places = np.sort(values)
+            values.sort()
             mass = np.ones(len(values))
         else:
             order = np.argsort(values, kind="stable")
-            places, mass = values[order], mass[order]
-        count = len(places)
-        distinct, moments = _runs(places, mass[:, None])
-        return Sketch(float(distinct[0]), float(distinct[-1]), count, missing, None, distinct, moments)
+            values, mass = values[order], mass[order]
+        distinct, moments = _runs(values, mass[:, None])
+        return Sketch(float(distinct[0]), float(distinct[-1]), len(values), 0, None, distinct, moments)
 
     def add(self, values: ArrayLike, weights: ArrayLike | None = None) -> Sketch:
         """Take in more values of the same column, in place; returns the sketch itself."""
@@ -210,16 +214,14 @@ class Sketch:
             # However far out the other's values lie, the numbers of their cells must be whole numbers still.
             largest = max(abs(end) for one in (self, other) for end in (one.minimum, one.maximum))
             exponents.append(finest_exponent(largest))
-        parts = [one.coarsened(max(exponents)) if exponents else one for one in (self, other)]
-        places, moments = _merge(
-            np.concatenate([one.places for one in parts]), np.concatenate([one.moments for one in parts])
-        )
+        left, right = (one.coarsened(max(exponents)) if exponents else one for one in (self, other))
+        places, moments = core.merge(left.places, left.moments, right.places, right.moments)
         return Sketch(
             min(self.minimum, other.minimum),
             max(self.maximum, other.maximum),
             self.count + other.count,
             self.missing + other.missing,
-            parts[0].exponent,
+            left.exponent,
             places,
             moments,
         )
@@ -229,28 +231,11 @@ class Sketch:
         if self.exponent == exponent or not self.count:
             return self
         if self.exponent is None:
-            position = np.ldexp(self.places, -exponent)
-            cells = np.floor(position).astype(np.int64)
-            z = position - cells - 0.5
-            moments = self.moments * np.stack([np.ones_like(z), z, z * z, z * z * z], axis=1)
+            places, moments = core.cut(self.places, np.ascontiguousarray(self.moments[:, 0]), exponent)
+        elif exponent < self.exponent:
+            raise ValueError(f"cells of 2**{self.exponent} cannot be divided into cells of 2**{exponent}.")
         else:
-            levels = exponent - self.exponent
-            if levels < 0:
-                raise ValueError(f"cells of 2**{self.exponent} cannot be divided into cells of 2**{exponent}.")
-            cells = np.asarray(self.places, dtype=np.int64) >> levels
-            ratio = 2.0**-levels
-            shift = (self.places + 0.5) * ratio - cells - 0.5  # exact, and for any number of levels
-            m0, m1, m2, m3 = self.moments.T * (ratio ** np.arange(4))[:, None]
-            moments = np.stack(
-                [
-                    m0,
-                    m1 + shift * m0,
-                    m2 + shift * (2 * m1 + shift * m0),
-                    m3 + shift * (3 * m2 + shift * (3 * m1 + shift * m0)),
-                ],
-                axis=1,
-            )
-        places, moments = _runs(cells, moments)  # still in order
+            places, moments = core.widen(self.places, self.moments, exponent - self.exponent)
         return replace(self, exponent=exponent, places=places, moments=moments)
 
     def resolving(self, width: float) -> Sketch:
@@ -294,24 +279,10 @@ class Sketch:
         """
         if len(self) <= (room.values if self.is_exact else room.cells):
             return self
-        if self.exponent is None:
-            # The narrowest cells that tell neighbouring numbers apart, then as many levels up as it takes.
+        finest = self.exponent
+        if finest is None:  # the narrowest cells that tell neighbouring numbers apart
             finest = finest_exponent(max(abs(self.minimum), abs(self.maximum)))
-            cells = np.floor(np.ldexp(self.places, -finest)).astype(np.int64)
-        else:
-            finest, cells = self.exponent, np.asarray(self.places, dtype=np.int64)
-        fewest = bisect_left(range(64), True, key=lambda levels: _n_distinct(cells >> levels) <= room.cells)
-        return self.coarsened(finest + fewest)
-
-
-def _n_distinct(cells: Integers) -> int:
-    return 1 + int(np.count_nonzero(cells[1:] != cells[:-1]))
-
-
-def _merge(places: Floats | Integers, moments: Floats) -> tuple[Floats | Integers, Floats]:
-    """Sorted places, equal ones added up."""
-    order = np.argsort(places, kind="stable")
-    return _runs(places[order], moments[order])
+        return self.coarsened(finest + core.doublings(self.places, finest, room.cells))
 
 
 def _runs(places: Floats | Integers, moments: Floats) -> tuple[Floats | Integers, Floats]:
