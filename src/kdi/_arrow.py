@@ -14,7 +14,7 @@ from kdi._input import listed
 from kdi._typing import Table
 
 TOGETHER = 2**17  # rows that small batches are put together to
-VALUES = 2**23  # values of a batch: of many columns, fewer rows are read at once
+VALUES = 3 * 2**21  # values of a batch: of many columns, fewer rows are read at once
 LEAST = 2**10  # rows of a batch, however many columns there are
 
 
