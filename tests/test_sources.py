@@ -16,7 +16,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
-from kdi._arrow import even_batches
+from kdi._arrow import VALUES, even_batches
 from kdi.sources import ArrowParts, is_source, open_source
 
 N = 1000
@@ -440,16 +440,16 @@ def test_a_stream_is_read_as_it_is_used():
 
 
 def test_row_groups_larger_than_memory_are_read_page_by_page(tmp_path):
-    n = 2_000_000
+    n = 6_000_000
     values = np.random.default_rng(0).normal(size=n)
-    pq.write_table(pa.table({name: values for name in "abcdef"}), tmp_path / "a.parquet", row_group_size=n)
+    pq.write_table(pa.table({name: values for name in "abc"}), tmp_path / "a.parquet", row_group_size=n)
     for source in (tmp_path / "a.parquet", ds.dataset(tmp_path / "a.parquet")):
         before, most, rows = pa.total_allocated_bytes(), 0, 0
         for batch in open_source(source).batches():
             most = max(most, pa.total_allocated_bytes() - before)
             rows += batch.num_rows
         assert rows == n
-        assert most < 45_000_000  # of 96 MB
+        assert most < 75_000_000  # of 144 MB
 
 
 def test_a_lazy_frame_may_be_left_early():
@@ -595,7 +595,7 @@ def test_weights_that_are_no_column():
 def test_wide_tables_are_read_in_fewer_rows(tmp_path):
     table = pa.table({f"x{j}": np.zeros(20_000) for j in range(800)})
     pq.write_table(table, tmp_path / "a.parquet")
-    assert max(batch.num_rows for batch in open_source(tmp_path / "a.parquet").batches()) <= 2**22 // 800
+    assert max(batch.num_rows for batch in open_source(tmp_path / "a.parquet").batches()) <= VALUES // 800
 
 
 # Datasets
