@@ -108,7 +108,7 @@ def cut(values: Floats, weights: Floats, exponent: int) -> tuple[Integers, Float
 def doublings(places: Any, exponent: int, most: int) -> int:
     """How often cells of 2**exponent must double until at most so many are occupied by ascending values or cells."""
     cells = places if places.dtype.kind == "i" else np.floor(np.ldexp(places, -exponent)).astype(np.int64)
-    return bisect_left(range(63), True, key=lambda levels: 1 + np.count_nonzero(np.diff(cells >> levels)) <= most)
+    return bisect_left(range(63), True, key=lambda times: bool(np.count_nonzero(np.diff(cells >> times)) < most))
 
 
 def widen(cells: Integers, moments: Floats, levels: int) -> tuple[Integers, Floats]:
