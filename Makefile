@@ -12,7 +12,7 @@ demo: $(VENV)/installed-plot
 
 test: $(VENV)/installed-test
 	$(BIN)/python -c "import kdi._core"  # a build that failed is no reason to test NumPy alone
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 check: $(VENV)/installed-check
 	$(BIN)/ruff check .

@@ -31,6 +31,9 @@ ROWS = 40_000
 NAMES = ["normal", "lognormal", "cauchy", "offset", "ties", "holes"]
 
 
+pytestmark = pytest.mark.xdist_group("dask")  # one cluster, not one for each process of the tests
+
+
 @pytest.fixture(scope="module", autouse=True)
 def client():
     with (

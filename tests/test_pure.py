@@ -124,6 +124,25 @@ def test_tally(n_known, dtype, weighted, rng):
     ]
 
 
+@pytest.mark.parametrize("name", ["normal", "cauchy", "poisson", "offset-1e9"])
+@pytest.mark.parametrize("exponent", [-1040, -8, 0, 700])
+def test_sorted_cells(name, exponent, rng):
+    values = np.unique(np.ldexp(sample(name, 3000) if name != "offset-1e9" else 1e4 + sample(name, 3000) % 1, exponent))
+    weights = rng.exponential(size=len(values))
+    results = []
+    for module in (_core, _pure):
+        cells, moments = module.cut(values, weights, exponent - 6)
+        wider, wider_moments = module.widen(cells, moments, 3)
+        places, both = module.merge(cells, moments, wider[::2].copy(), wider_moments[::2].copy())
+        masses = module.merge(values, weights[:, None], values[::3].copy(), weights[::3, None].copy())
+        times = [module.doublings(cells, 0, most) for most in (1, 2, 7, 100, len(cells))]
+        times += [module.doublings(values, exponent - 6, most) for most in (2, 100, len(values))]
+        far = module.widen(cells, moments, 900)
+        results.append([cells, moments, wider, wider_moments, places, both, *masses, times, *far])
+    for one, other in zip(*results, strict=True):
+        assert_allclose(one, other, rtol=1e-12, atol=1e-12)
+
+
 @pytest.mark.parametrize("alpha", ALPHAS)
 @pytest.mark.parametrize(("kernel", "order"), KERNELS)
 @pytest.mark.parametrize("exact", [True, False])

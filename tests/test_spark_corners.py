@@ -17,7 +17,10 @@ from sklearn.preprocessing import StandardScaler
 import kdi
 
 pytest_plugins = ["spark_session"]
-pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+pytestmark = [
+    pytest.mark.xdist_group("spark"),
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
+]
 
 
 def some(n=50, seed=0):

@@ -1,0 +1,92 @@
+"""docs/scale.md: every block of code runs, on files and engines, and its numbers are those of the benchmarks."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from engines import missing
+
+import kdi
+from kdi.cells import ALL_COLUMNS, CAPACITY, FEWEST, MANY, MAX_CELLS, cell_width_for, room_for
+from kdi.kernels import get_kernel
+
+pytest_plugins = ["spark_session"]
+pytestmark = [
+    pytest.mark.xdist_group("spark"),
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
+]
+
+ROOT = Path(__file__).parent.parent
+PAGE = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
+ENGINES = ("kdi.dask", "kdi.spark")
+
+
+@pytest.fixture
+def frame(rng):
+    height = np.concatenate([rng.normal(size=200), rng.normal(9, 1, size=100)])
+    return pd.DataFrame({"height": height, "width": rng.lognormal(size=300)})
+
+
+def block_with(word):
+    (block,) = [block for block in BLOCKS if word in block]
+    return block
+
+
+def test_there_are_blocks():
+    assert len(BLOCKS) == 5
+
+
+def test_files(frame, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "measurements").mkdir()
+    for name in ("measurements/a", "measurements/b", "monday", "tuesday"):
+        frame.to_parquet(f"{name}.parquet")
+    names = {}
+    for block in BLOCKS:
+        if not any(engine in block for engine in ENGINES):
+            exec(block, names)
+    written = pd.read_parquet("scaled.parquet")
+    assert written.shape == (600, 2)
+    assert written["height"].between(0, 1).all()
+    assert names["both"]["height"].count == 600
+    assert names["same"].transform(frame).tolist() == names["transformer"].transform(frame).tolist()
+    assert "600" in capsys.readouterr().err
+
+
+def test_dask(frame):
+    try:
+        import dask.dataframe as dd
+    except ImportError:
+        missing("dask is not installed")
+    names = {"kdi": kdi, "frame": dd.from_pandas(frame, npartitions=3)}
+    exec(block_with("kdi.dask.fit"), names)
+    expected = kdi.KDITransformer().fit_transform(frame)
+    assert abs(names["scaled"].compute().to_numpy() - expected).max() < 1e-9
+
+
+def test_spark(frame, spark):
+    names = {"kdi": kdi, "df": spark.createDataFrame(frame.assign(label="a")).repartition(3)}
+    exec(block_with("kdi.spark.fit"), names)
+    assert names["scaled"].columns == ["height", "width", "label"]
+    assert {row["cluster"] for row in names["labelled"].collect()} == {0, 1}
+
+
+def test_limits_are_as_said():
+    kernel = get_kernel("polyexp")
+    assert (CAPACITY, MAX_CELLS, ALL_COLUMNS, FEWEST, MANY) == (32_768, 2**19, 2**23, 2048, 200e6)
+    assert ALL_COLUMNS // CAPACITY == 256
+    assert room_for(kernel, 1.0, 256).cells == room_for(kernel, 1.0, 1).cells == CAPACITY
+    assert room_for(kernel, 0.0, 1).values == 2**25
+    width = cell_width_for(kernel, 1.0, MANY)
+    assert width == pytest.approx(0.028, abs=5e-4)
+    assert 3 * (MANY / (width / 2) ** 2) ** (1 / 3) < CAPACITY
+
+
+def test_numbers_are_those_of_the_benchmarks():
+    results = (ROOT / "benchmarks" / "results" / "results.md").read_text(encoding="utf-8").splitlines()
+    shown = [line for line in PAGE.split("## Numbers")[1].splitlines() if line.startswith("|")]
+    assert len(shown) > 12
+    assert not [line for line in shown if line not in results]
