@@ -2,5 +2,12 @@
 
 from importlib.util import find_spec
 
-NEEDS = {"_arrow": "pyarrow", "_files": "pyarrow", "_dask_input": "dask", "dask": "dask", "spark": "pyspark"}
+NEEDS = {
+    "_arrow": "pyarrow",
+    "_files": "pyarrow",
+    "_dask_input": "dask",
+    "_spark_tasks": "pyarrow",
+    "dask": "dask",
+    "spark": "pyspark",
+}
 collect_ignore = [f"src/kdi/{module}.py" for module, library in NEEDS.items() if find_spec(library) is None]

@@ -216,9 +216,9 @@ class TestRefused:
 
     def test_absent_columns(self, frame):
         X = dd.from_pandas(frame, npartitions=1)
-        with pytest.raises(ValueError, match="X has no column 'z'; it has"):
+        with pytest.raises(ValueError, match="there is no column 'z'; the columns are"):
             kdi.dask.sketch_table(X, columns=["a", "z"])
-        with pytest.raises(ValueError, match="X has no column 'z'; it has"):
+        with pytest.raises(ValueError, match="there is no column 'z'; the columns are"):
             fitted_with(X, "z")
 
 
@@ -232,9 +232,9 @@ class TestWeightsRefused:
         frame["w"] = 1.0
         frame.loc[150, "w"] = bad
         X = dd.from_pandas(frame, npartitions=3)
-        with pytest.raises(ValueError, match="sample_weight of a partition must be finite and not negative"):
+        with pytest.raises(ValueError, match=r"sample_weight.* of a partition must be finite"):
             fitted_with(X, "w")
-        with pytest.raises(ValueError, match="sample_weight of a partition must be finite and not negative"):
+        with pytest.raises(ValueError, match=r"sample_weight.* of a partition must be finite"):
             fitted_with(X[["a", "b"]].to_dask_array(), X["w"].to_dask_array())
         with pytest.raises(ValueError, match="sample_weight must be finite and not negative"):
             fitted_with(da.from_array(frame[["a"]].to_numpy(), chunks=(100, 1)), frame["w"].to_numpy())

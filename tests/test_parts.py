@@ -141,7 +141,7 @@ class TestCorrelations:
         cuts = [cut for cut in CUTS if cut < n]
         statistic, pvalue = corr_parts(Pieces(table, cuts, weights), alpha=alpha, pvalues=True)
         assert_allclose(statistic, expected.statistic, rtol=0, atol=1e-9)
-        assert_allclose(pvalue, expected.pvalue, rtol=0, atol=1e-8)
+        assert_allclose(pvalue, expected.pvalue, rtol=0, atol=1e-9)
 
     @pytest.mark.parametrize("kernel", ["gaussian", "polyexp"])
     def test_no_holes(self, kernel):
@@ -204,7 +204,7 @@ class TestClusters:
         assert_allclose(found.depths, expected.depths, rtol=0, atol=1e-9)
         assert_array_equal(found.sizes, expected.sizes)
         assert_array_equal(found.predict(values), expected.labels)
-        assert_allclose(found.predict_proba(values[:99]), expected.predict_proba(values[:99]), rtol=0, atol=1e-8)
+        assert_allclose(found.predict_proba(values[:99]), expected.predict_proba(values[:99]), rtol=0, atol=1e-9)
 
     def test_a_constant(self):
         found = cluster_parts(Pieces(np.full((30, 1), 2.0), [10]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -30,7 +31,16 @@ def refuse_text(schema: pa.Schema) -> None:
     """Raise unless all columns are numbers."""
     wrong = {j: f"column {one.name!r} holds {one.type}" for j, one in enumerate(schema) if not is_number(one.type)}
     if wrong:
-        raise ValueError(f"{listed(wrong)}.")
+        raise ValueError(f"{listed(wrong)}; kdi.sketch_table(source, columns=[…]) chooses columns for fit_sketches.")
+
+
+def index_columns(schema: pa.Schema) -> set[str]:
+    """The columns that are the index of a frame of pandas, which is written beside its columns."""
+    try:
+        names = json.loads((schema.metadata or {})[b"pandas"])["index_columns"]
+        return {name for name in names if isinstance(name, str)}  # the others take no column
+    except (KeyError, TypeError, ValueError):
+        return set()
 
 
 def common_dtype(schema: pa.Schema) -> np.dtype[Any]:

@@ -4,35 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from copy import copy
-from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from kdi._input import as_numbers, as_weights, is_plain
 from kdi._typing import Floats, Table
-from kdi.parts import Chunk, Columns, blocks, sketch_parts
+from kdi.parts import Chunk, Columns, blocks
 from kdi.rows import assign
 from kdi.sketch import Sketch
 
 LEFT_BEHIND = ("sketches_", "valleys_", "_sklearn_output_config")  # what no block needs of an estimator
-
-
-@dataclass(frozen=True)
-class Reduced:
-    """Parts of which all that is left is what they were reduced to."""
-
-    names: list[str] | None
-    n_columns: int
-    summary: Any
-    again: bool = False
-    n_jobs: int | None = 1
-
-    def reduce(self, summarise: Any, merge: Any) -> Any:
-        return self.summary
 
 
 def common_float(dtypes: Iterable[Any]) -> Any:
@@ -55,7 +39,8 @@ def summary_of(
     """Summary of one partition."""
     if weight_column is not None:
         block, weights = block.drop(columns=weight_column), block[weight_column]
-    mass = as_weights(weights, len(block), f"{weights_name} of a partition")
+    whose = "of a partition" if weight_column is None else f"in column {weight_column!r} of a partition"
+    mass = as_weights(weights, len(block), f"{weights_name} {whose}")
     if _is_table(block):
         return summarise(blocks(block, mass))
     return summarise([(columns_of(block), mass)] if len(block) else [])
@@ -96,12 +81,13 @@ def _floats(values: Any, name: str) -> Table:
     return aligned
 
 
-def fit_once(estimator: Any, names: list[str] | None, n_columns: int, summary: Any) -> Any:
-    return clone(estimator)._fit_parts(Reduced(names, n_columns, summary))
+def fit_gathered(model: Any, gathered: Any) -> Any:
+    """A clone of a transformer whose features are known, fitted to what was gathered of them."""
+    return copy(model)._fit_gathered(gathered)
 
 
-def named_sketches(labels: list[Any], names: list[str] | None, summary: Any) -> dict[Any, Sketch]:
-    return dict(zip(labels, sketch_parts(Reduced(names, len(labels), summary)), strict=True))
+def named_sketches(labels: list[Any], names: list[str] | None, gathered: Any) -> dict[Any, Sketch]:
+    return dict(zip(labels, gathered.finite(names), strict=True))
 
 
 def travelling(estimator: Any, named: bool) -> Any:

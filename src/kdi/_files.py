@@ -124,6 +124,7 @@ def read_parquet(file: Any, names: list[str], row_groups: list[int] | None = Non
 
 def _inspect_csv(path: str) -> _File:
     with reading(path), _csv_reader(path) as reader:
+        reader.schema.names  # noqa: B018 (names that are not UTF-8 are an error here, where the file is known)
         return _File(path, reader.schema, None)
 
 

@@ -176,6 +176,8 @@ def check_names(estimator: Any, names: list[str] | None, n_columns: int, *, rese
         estimator.n_features_in_ = n_columns
         if names is not None and all(isinstance(name, str) for name in names):
             estimator.feature_names_in_ = np.array(names, dtype=object)
+        elif hasattr(estimator, "feature_names_in_"):
+            del estimator.feature_names_in_
         return
     known = getattr(estimator, "feature_names_in_", None)
     if known is not None and names is not None and list(known) != list(names):

@@ -17,7 +17,7 @@ def as_names(columns: Iterable[str] | str) -> list[str]:
     return [columns] if isinstance(columns, str) else list(columns)
 
 
-def check_columns(chosen: list[str], available: list[str]) -> None:
+def check_columns(chosen: list[Any], available: list[Any]) -> None:
     """Raise unless some columns are chosen that are there, each once."""
     there = set(available)
     missing = [name for name in chosen if name not in there]
@@ -29,19 +29,20 @@ def check_columns(chosen: list[str], available: list[str]) -> None:
         raise ValueError("there are no columns to read.")
 
 
-def check_unique(names: list[str], where: str = "") -> None:
+def check_unique(names: list[Any], where: str = "") -> None:
     """Raise if a name occurs twice."""
     if len(set(names)) < len(names):
-        repeated = sorted({name for name in names if names.count(name) > 1})
+        repeated = [name for name in dict.fromkeys(names) if names.count(name) > 1]
         raise ValueError(f"names of columns must be unique, but {quoted(repeated)} occurs more than once{where}.")
 
 
 def features_and_weights(
-    columns: Iterable[str] | str | None, weights: Any, available: list[str]
+    columns: Iterable[str] | str | None, weights: Any, available: list[str], usual: list[str] | None = None
 ) -> tuple[list[str], str | None]:
-    """The features, by default all columns but that of the weights, and the name of that, where weights are a name."""
+    """The features, by default the usual columns but that of the weights, and its name, where weights are a name."""
     name = weights if isinstance(weights, str) else None
-    features = [one for one in available if one != name] if columns is None else as_names(columns)
+    usual = available if usual is None else usual
+    features = [one for one in usual if one != name] if columns is None else as_names(columns)
     if name in features:
         raise ValueError(f"column {name!r} holds the weights and cannot be a feature too.")
     check_columns(features if name is None else [*features, name], available)

@@ -23,7 +23,7 @@ CELL_TOLERANCE = 1e-8  # what the cells may contribute to the error of T
 
 def cell_error(kernel: Kernel, relative_width: float) -> float:
     """The most that cells of this width, in units of h, change a sum of kernel cdfs of total weight 1."""
-    return relative_width**4 / 384 * kernel.bend
+    return min(relative_width, 1e60) ** 4 / 384 * kernel.bend
 
 
 def least_total(kernel: Kernel, relative_range: float) -> float:
@@ -74,12 +74,13 @@ def room_for(kernel: Kernel, alpha: float, n_columns: int) -> Room:
 
     Cut into cells of c standard deviations, a column has at most 2k/c of them within k deviations of its mean and, by
     Chebyshev's inequality, at most N/k² values further out. k = (c N)^(1/3) makes that 3 (N/c²)^(1/3) occupied cells,
-    for any data; c is half of what the bandwidth asks for at most, as widths are powers of two.
+    for any data; c is half of what the bandwidth asks for at most, as widths are powers of two. (Of weights that are no
+    counts, only the weight further out is so bounded, and there may be more values of little weight.)
     """
     share = ALL_COLUMNS // n_columns
     if alpha == 0:  # ranks: nothing but the values will do
         return Room(max(CAPACITY, 4 * share), min(MAX_CELLS, max(FEWEST, share)))
     width = cell_width_for(kernel, alpha, MANY) / 2
-    enough = int(min(3 * (MANY / width**2) ** (1 / 3), MAX_CELLS)) if width else MAX_CELLS
+    enough = int(min(3 * MANY ** (1 / 3) / width ** (2 / 3), MAX_CELLS)) if width else MAX_CELLS
     cells = max(FEWEST, min(max(CAPACITY, enough), share))
     return Room(cells, cells)

@@ -1,7 +1,7 @@
 """kdi on dask: fit and transform arrays and dataframes where they are, partition by partition.
 
-A partition becomes a summary, a few kilobytes a column, in one task together with the reading of it; summaries are
-merged eight at a time until one is left, which alone comes to the client:
+A partition becomes a summary, at alpha = 1 a megabyte a column at most, in one task together with the reading of it;
+summaries are merged eight at a time until one is left, which alone comes to the client:
 
     partition ─▶ summary ─┐
     partition ─▶ summary ─┼─▶ merged ─┐
@@ -13,10 +13,8 @@ Everything runs on the scheduler, or the distributed client, that dask itself wo
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -27,7 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 from kdi._dask_tasks import (
     common_float,
     dense,
-    fit_once,
+    fit_gathered,
     frame_of,
     label_block,
     map_block,
@@ -36,21 +34,23 @@ from kdi._dask_tasks import (
     summary_of,
     travelling,
 )
+from kdi._input import check_names
+from kdi._names import check_columns, check_unique
 from kdi._typing import Floats, KernelName, Rule
+from kdi.cells import MANY
 from kdi.clusters import Clusters, cluster_parts
 from kdi.discretizer import KDIDiscretizer
+from kdi.kernels import get_kernel
 from kdi.matrix import CorrelationMatrix
 from kdi.matrix_parts import corr_parts
-from kdi.parts import Chunk, sketch_parts
+from kdi.parts import Chunk, gathering
 from kdi.transformer import KDITransformer
 
 try:
-    import dask
     import dask.array as da
     from dask.base import tokenize
     from dask.delayed import Delayed, delayed
     from dask.highlevelgraph import HighLevelGraph
-    from dask.utils import parse_bytes
 
     from kdi._dask_input import (
         check_collection,
@@ -72,7 +72,7 @@ Summary = TypeVar("Summary")
 FAN_IN = 8  # summaries that one task merges
 
 
-def fit(estimator: Any, X: Any, sample_weight: Any = None, *, compute: bool = True) -> Any:
+def fit(estimator: Any, X: Any, sample_weight: Any = None, *, columns: Any = None, compute: bool = True) -> Any:
     """Fit a KDITransformer or KDIDiscretizer to a dask array or dataframe.
 
     The result is what `estimator.fit` makes of the same rows in memory, whatever the number and order of partitions.
@@ -86,6 +86,8 @@ def fit(estimator: Any, X: Any, sample_weight: Any = None, *, compute: bool = Tr
         A weight of 2 is a repetition, a weight of 0 a removal. For an array, weights are a dask array, or an array in
         memory where the sizes of the chunks are known; for a dataframe, a series with the same partitions or the name
         of one of its columns, which is then no feature.
+    columns : sequence of names, or of numbers for an array, optional
+        The features; by default all columns, but that of the weights. `transform` takes tables of the features alone.
     compute : bool, default=True
         False returns a Delayed of a fitted clone of a KDITransformer, which `transform` takes too. It reads the data
         once; with True there is a second reading where the bandwidth turns out to call for narrower cells than there
@@ -107,13 +109,16 @@ def fit(estimator: Any, X: Any, sample_weight: Any = None, *, compute: bool = Tr
     """
     if not isinstance(estimator, KDITransformer | KDIDiscretizer):
         raise TypeError(f"estimator must be a KDITransformer or a KDIDiscretizer, got {kind_of(estimator)}.")
-    parts = DaskParts(X, sample_weight, instead="estimator.fit")
+    parts = DaskParts(X, sample_weight, columns, instead="estimator.fit")
     if compute:
         return estimator._fit_parts(parts)
     if not isinstance(estimator, KDITransformer):
         raise ValueError("compute=False takes a KDITransformer: the bins of a KDIDiscretizer take several readings.")
-    summary = parts.planned(clone(estimator)._fit_parts)
-    return delayed(fit_once, pure=True)(clone(estimator), parts.names, parts.n_columns, summary)
+    model = clone(estimator)
+    check_names(model, parts.names, parts.n_columns, reset=True)
+    alphas = model._resolve_alpha(np.full(parts.n_columns, MANY))
+    gathered = parts.reduced(*gathering(model._check_parameters(), alphas, parts.n_jobs))
+    return delayed(fit_gathered, pure=True)(model, gathered)
 
 
 def transform(estimator: Any, X: Any) -> Any:
@@ -150,7 +155,7 @@ def inverse_transform(estimator: Any, X: Any) -> Any:
     return _mapped(estimator, X, "inverse_transform")
 
 
-def sketch_table(X: Any, columns: Sequence[Any] | None = None, weights: Any = None) -> Delayed:
+def sketch_table(X: Any, columns: Any = None, weights: Any = None) -> Delayed:
     """Sketches of the columns of a dask array or dataframe, in one reading.
 
     Parameters
@@ -166,11 +171,13 @@ def sketch_table(X: Any, columns: Sequence[Any] | None = None, weights: Any = No
         Name (or number) to Sketch, which does not depend on how X is divided.
     """
     parts = DaskParts(X, weights, columns, weights_name="weights", instead="kdi.sketch_table")
-    return delayed(named_sketches, pure=True)(parts.labels, parts.names, parts.planned(sketch_parts))
+    gathered = parts.reduced(*gathering(get_kernel("polyexp"), np.ones(parts.n_columns), parts.n_jobs))
+    return delayed(named_sketches, pure=True)(parts.labels, parts.names, gathered)
 
 
 def corr(
     X: Any,
+    columns: Any = None,
     *,
     alpha: Any = 1.0,
     kernel: KernelName = "polyexp",
@@ -183,6 +190,8 @@ def corr(
     Parameters
     ----------
     X : dask array of shape (n, n_columns), or dask dataframe
+    columns : sequence of names, or of numbers for an array, optional
+        By default all, but that of the weights.
     alpha, kernel, min_periods, pvalues
         As in `kdi.corr`.
     weights : as `sample_weight` in `fit`, optional
@@ -191,7 +200,7 @@ def corr(
     -------
     ndarray, or pandas DataFrame where X is a dataframe; with `pvalues`, a named tuple of two
     """
-    parts = DaskParts(X, weights, weights_name="weights", instead="kdi.corr")
+    parts = DaskParts(X, weights, columns, weights_name="weights", instead="kdi.corr")
     matrices = list(corr_parts(parts, alpha=alpha, kernel=kernel, min_periods=min_periods, pvalues=pvalues))
     if is_frame(X):
         labels = X._meta[parts.labels].columns
@@ -260,22 +269,20 @@ class DaskParts:
         self,
         X: Any,
         weights: Any = None,
-        columns: Sequence[Any] | None = None,
+        columns: Any = None,
         *,
         weights_name: str = "sample_weight",
         instead: str = "estimator.fit",
     ) -> None:
         check_collection(X, instead)
         every = list(X.columns) if is_frame(X) else list(range(X.shape[1]))
+        check_unique(every)
         self.weight_column = weights if is_frame(X) and is_name(weights) else None
-        if columns is None:
-            columns = [label for label in every if self.weight_column is None or label != self.weight_column]
-        asked = [*columns, *([] if self.weight_column is None else [self.weight_column])]
-        for label in asked:
-            if label not in every:
-                raise ValueError(f"X has no column {label!r}; it has {every[:10]}{' …' * (len(every) > 10)}.")
+        usual = [label for label in every if self.weight_column is None or label != self.weight_column]
+        self.labels = usual if columns is None else [columns] if is_name(columns) else list(columns)
+        asked = [*self.labels, *([] if self.weight_column is None else [self.weight_column])]
+        check_columns(asked, every)
         self.table = X if asked == every else X[asked] if is_frame(X) else X[:, asked]
-        self.labels = list(columns)
         self.n_columns = len(self.labels)
         self.names = feature_names(self.table, self.labels)
         refuse_others(self.table)
@@ -286,8 +293,7 @@ class DaskParts:
         self, summarise: Callable[[Iterable[Chunk]], Summary], merge: Callable[[Summary, Summary], Summary]
     ) -> Summary:
         """Summaries of all partitions, merged on the workers; only the last comes here."""
-        with _room_in_graph(summarise):
-            merged: Summary = self.reduced(summarise, merge).compute()
+        merged: Summary = self.reduced(summarise, merge).compute()
         return merged
 
     def reduced(
@@ -305,32 +311,6 @@ class DaskParts:
             meta = np.empty(0, dtype=object)
             found = da.blockwise(summary, "i", *pairs, concatenate=True, align_arrays=False, dtype=object, meta=meta)
         return _tree(found, partial(merge_all, merge))
-
-    def planned(self, question: Callable[[Any], Any]) -> Delayed:
-        """The first thing that a function of parts has reduced, as a Delayed; nothing is computed."""
-        try:
-            question(_Listening(self.names, self.n_columns))
-        except _Heard as heard:
-            return self.reduced(heard.summarise, heard.merge)
-        raise RuntimeError("the parts were not read.")
-
-
-@dataclass(frozen=True)
-class _Listening:
-    """Parts that stop whoever reads them, and remember how it was to be done."""
-
-    names: list[str] | None
-    n_columns: int
-    again: bool = False
-    n_jobs: int | None = 1
-
-    def reduce(self, summarise: Any, merge: Any) -> Any:
-        raise _Heard(summarise, merge)
-
-
-class _Heard(Exception):
-    def __init__(self, summarise: Any, merge: Any) -> None:
-        self.summarise, self.merge = summarise, merge
 
 
 def _tree(collection: Any, merge: Callable[[list[Any]], Any]) -> Delayed:
@@ -395,15 +375,3 @@ def _labels(x: Any, boundaries: Floats) -> Any:
     if isinstance(x, da.Array):
         return x.map_blocks(label, dtype=np.int64, meta=np.empty(0, dtype=np.int64), token="kdi-label")
     return x.map_partitions(label, meta=label(x._meta))
-
-
-@contextmanager
-def _room_in_graph(function: Any) -> Iterator[None]:
-    """Let a graph carry a function, which may hold large tables, once, without a warning that it is large."""
-    name = "distributed.admin.large-graph-warning-threshold"
-    limit = dask.config.get(name, None)
-    if limit is None:  # there is no distributed scheduler
-        yield
-    else:
-        with dask.config.set({name: parse_bytes(limit) + len(pickle.dumps(function))}):
-            yield

@@ -242,17 +242,25 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _fit_parts(self, parts: Parts) -> Self:
         """Find the bins of a table in parts, wherever these are."""
         self._check_parameters()
+        if not parts.again:
+            raise ValueError(
+                "bins take several readings, but this source can be read only once; a Table, a Dataset or the paths of "
+                "files can be read again."
+            )
         check_names(self, parts.names, parts.n_columns, reset=True)
         return self._fit_rows(PartRows(parts, self._check_gathered))
 
     def _fit_rows(self, rows: Rows) -> Self:
-        self.valleys_ = self._find(rows)
-        self._warn_of_constants()
-        self.alpha_ = np.array([one.alpha for one in self.valleys_])
-        self.bin_edges_ = array_of([edges_of(one) for one in self.valleys_])
-        self.n_bins_ = np.array([len(edges) - 1 for edges in self.bin_edges_])
-        self.centers_ = array_of([one.centers if one.n_clusters else np.array([np.nan]) for one in self.valleys_])
-        self.representatives_ = self._representatives(rows)
+        valleys = self._find(rows)
+        edges = [edges_of(one) for one in valleys]
+        centers = [one.centers if one.n_clusters else np.array([np.nan]) for one in valleys]
+        representatives = self._representatives(rows, edges, centers)
+        # Only now that nothing more is read: an error must not leave half of another model.
+        self._warn_of_constants(valleys)
+        self.valleys_, self.representatives_ = valleys, representatives
+        self.alpha_ = np.array([one.alpha for one in valleys])
+        self.bin_edges_, self.centers_ = array_of(edges), array_of(centers)
+        self.n_bins_ = np.array([len(one) - 1 for one in edges])
         return self
 
     def _find(self, rows: Rows) -> list[Valleys]:
@@ -282,16 +290,16 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         except ValueError as error:
             raise ValueError(f"{error} strategy='uniform' makes any number of bins.") from error
 
-    def _representatives(self, rows: Rows) -> list[Floats]:
+    def _representatives(self, rows: Rows, edges: list[Floats], centers: list[Floats]) -> list[Floats]:
         """What `inverse_transform` gives for each bin of each feature."""
-        result = [np.asarray(centers) for centers in self.centers_]
+        result = list(centers)
         if self.inverse == "center":
             return result
-        varied = [j for j, edges in enumerate(self.bin_edges_) if np.isfinite(edges).all()]
+        varied = [j for j, here in enumerate(edges) if np.isfinite(here).all()]
         for j in varied:
-            result[j] = 0.5 * self.bin_edges_[j][:-1] + 0.5 * self.bin_edges_[j][1:]
+            result[j] = 0.5 * edges[j][:-1] + 0.5 * edges[j][1:]
         if self.inverse == "median":
-            medians = rows.medians([edges[1:-1] for edges in self.bin_edges_])
+            medians = rows.medians([here[1:-1] for here in edges])
             for j in varied:  # a bin that no value fell into keeps its middle
                 result[j] = np.where(np.isnan(medians[j]), result[j], medians[j])
         return result
@@ -354,14 +362,14 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if len(holes) and self.missing == "error":
             raise ValueError(f"Input X contains NaN, in {column_names(self, holes)}; missing='bin' makes a bin of it.")
 
-    def _warn_of_constants(self) -> None:
+    def _warn_of_constants(self, found: list[Valleys]) -> None:
         """One warning a feature, in the words of KBinsDiscretizer."""
-        for j, valleys in enumerate(self.valleys_):
+        for j, valleys in enumerate(found):
             name = column_names(self, [j]).removeprefix("column ")
             if not valleys.n_clusters:
-                warnings.warn(f"Feature {name} has no values.", stacklevel=3)
+                warnings.warn(f"Feature {name} has no values.", stacklevel=4)
             elif valleys.density is None:
-                warnings.warn(f"Feature {name} is constant and will be replaced with 0.", stacklevel=3)
+                warnings.warn(f"Feature {name} is constant and will be replaced with 0.", stacklevel=4)
 
     def _check_parameters(self) -> None:
         for name, allowed in ALLOWED.items():

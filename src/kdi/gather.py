@@ -80,4 +80,5 @@ def cell_widths(kernel: Kernel, alphas: Floats, scan: Scan) -> Floats:
     """The widths for every column of a scanned table; a hair less, as the scan's spread has lost some digits."""
     with np.errstate(invalid="ignore", over="ignore"):
         ranges, bandwidths = scan.maximum - scan.minimum, alphas * scan.spread
-    return np.array([cell_width_for(kernel, h, r) for h, r in zip(bandwidths * (1 - 1e-6), ranges, strict=True)])
+    pairs = zip((bandwidths * (1 - 1e-6)).tolist(), ranges.tolist(), strict=True)
+    return np.array([cell_width_for(kernel, bandwidth, value_range) for bandwidth, value_range in pairs])

@@ -18,7 +18,7 @@ import numpy as np
 
 from kdi._backend import core
 from kdi._typing import Floats, Table
-from kdi.cells import Room, finest_exponent
+from kdi.cells import CAPACITY, Room, finest_exponent
 from kdi.sketch import Sketch
 
 REACH = 2  # cells of the window, for each that may be occupied
@@ -66,7 +66,8 @@ class Growing:
 
     @property
     def _repeats(self) -> bool:
-        return self._far.is_exact and self._count >= REPEATED * max(len(self._far), self.room.cells)
+        few = self._far.is_exact and len(self._far) <= CAPACITY  # for more, looking them up costs more than sorting
+        return few and self._count >= REPEATED * max(len(self._far), self.room.cells)
 
     def _keep(self, column: Table, weights: Floats | None) -> None:
         """Take in values while there is no window."""

@@ -58,7 +58,7 @@ class Integral:
         self.width = sketch.cell_width
         self.positions = sketch.offsets
         self.moments = sketch.moments / sketch.weight
-        relative = self.width / bandwidth
+        relative = min(self.width / bandwidth, 1e60)  # more would overflow below, and promises as little
         rounding = rounding_error(kernel, len(sketch))
         self.value_error = cell_error(kernel, relative) + rounding
         # The density's expansion may stop at a jump of its third derivative (polyexp of order 1 and 2 at the centre).

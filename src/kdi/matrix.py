@@ -201,11 +201,13 @@ def _correlate_pairs(
         found.statistic[i, j] = found.statistic[j, i] = np.where(n_rows == 2, np.round(statistic), statistic)
 
 
-def warn_undefined(labels: list[Any], products: Products, stacklevel: int) -> None:
+def warn_undefined(
+    labels: list[Any], products: Products, stacklevel: int, infinite: str = INFINITE.rstrip(".")
+) -> None:
     """Say which columns are constant or infinite, and so have no correlation."""
     for places, kind, message in (
         (products.constant, ConstantInputWarning, CONSTANT.rstrip(".")),
-        (products.infinite, RuntimeWarning, INFINITE.rstrip(".")),
+        (products.infinite, RuntimeWarning, infinite),
     ):
         names = [repr(labels[j]) for j in np.flatnonzero(places)]
         if names:

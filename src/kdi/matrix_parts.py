@@ -17,7 +17,7 @@ import numpy as np
 from kdi._input import is_whole
 from kdi._typing import Floats, KernelName, Table
 from kdi.bandwidth import resolve_alpha, spread_alpha
-from kdi.cells import cell_width_for, keeps_values, width_exponent
+from kdi.cells import ALL_COLUMNS, FEWEST, cell_width_for, keeps_values, width_exponent
 from kdi.inference import correlation_pvalue
 from kdi.kernels import Kernel, get_kernel
 from kdi.levels import SHORT, TOLERANCE
@@ -28,7 +28,8 @@ from kdi.parts import Chunk, MappedParts, Parts, gather_parts
 from kdi.rows import level
 from kdi.sketch import Sketch
 
-EXACT = 1e-12  # what the knots may contribute to the error where in memory there would be none
+EXACT = 1e-10  # what the knots may contribute to the error where in memory there would be none
+AT_ONCE = ALL_COLUMNS // FEWEST  # pairs whose sketches are gathered in one reading: more would not share the memory
 Pair = tuple[int, int]  # column i over the rows that column j has too; (i, i) is column i over all its rows
 
 
@@ -62,7 +63,8 @@ def corr_parts(
     if not is_whole(min_periods) or min_periods < 0:
         raise ValueError(f"min_periods must be a whole number >= 0, got {min_periods!r}.")
     found = correlate_parts(parts, alpha, get_kernel(kernel), int(min_periods))
-    warn_undefined(list(range(parts.n_columns) if parts.names is None else parts.names), found, stacklevel=4)
+    labels = list(range(parts.n_columns) if parts.names is None else parts.names)
+    warn_undefined(labels, found, stacklevel=4, infinite="columns with infinite values have no correlations here")
     return found.statistic, correlation_pvalue(found.statistic, found.n, "two-sided") if pvalues else None
 
 
@@ -80,11 +82,12 @@ def correlate_parts(parts: Parts, alpha: Any, kernel: Kernel, min_periods: int) 
         for i, j in np.argwhere(counts.n < np.diag(counts.n)[:, None]).tolist()
         if not found.infinite[[i, j]].any()
     ]
-    if holes:
-        beside = MappedParts(parts, partial(_with_holes, pairs=holes), len(holes))
-        resolve = partial(resolve_alpha, [alphas[i] for i, _ in holes])
+    for start in range(0, len(holes), AT_ONCE):
+        some = holes[start : start + AT_ONCE]
+        beside = MappedParts(parts, partial(_with_holes, pairs=some), len(some))
+        resolve = partial(resolve_alpha, [alphas[i] for i, _ in some])
         sketches = gather_parts(beside, kernel, resolve).sketches
-        maps.update({pair: _Map.of(one, alphas[pair[0]], kernel) for pair, one in zip(holes, sketches, strict=True)})
+        maps.update({pair: _Map.of(one, alphas[pair[0]], kernel) for pair, one in zip(some, sketches, strict=True)})
     sums = parts.reduce(partial(_sum_part, n_columns=parts.n_columns, maps=maps), Sums.plus)
     _finish(found, counts.n, sums, maps, min_periods)
     return found

@@ -53,6 +53,7 @@ class Search:
         if sketch.exponent is None:
             return replace(self, half=half, found=float(sketch.places[place]))
         low, high = np.ldexp(np.array([0.0, 1.0]) + float(sketch.places[place]), sketch.exponent).tolist()
+        low, high = max(low, self.low), min(high, self.high)  # a cell may lie across a cut
         return replace(self, half=half, low=low, high=high, below=float(reached[place] - mass[place]))
 
 
@@ -72,4 +73,5 @@ def medians_in_parts(parts: Parts, cuts: list[Floats]) -> list[Floats]:
 
 def _inside(columns: list[Table], windows: list[tuple[int, float, float]]) -> list[Table]:
     """One column a window: the values of a column that lie in it, NaN elsewhere."""
-    return [np.where((columns[j] >= low) & (columns[j] < high), columns[j], np.nan) for j, low, high in windows]
+    doubles = {j: np.asarray(columns[j], dtype=float) for j, _, _ in windows}  # cuts have more digits than float32
+    return [np.where((doubles[j] >= low) & (doubles[j] < high), doubles[j], np.nan) for j, low, high in windows]

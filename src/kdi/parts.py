@@ -71,21 +71,32 @@ class Gathered:
     sketches: list[Sketch]
     infinite: list[int]
     n_rows: int
+    has_weight: bool = True  # whether there is a row of positive weight
+
+    def finite(self, names: list[str] | None) -> list[Sketch]:
+        """The sketches, unless a column holds infinite values."""
+        refuse_infinite(SimpleNamespace(feature_names_in_=names), np.flatnonzero(self.infinite))
+        return self.sketches
 
     def check_rows(self) -> None:
         """Raise unless there are rows, and some that have weight."""
         if not self.n_rows:
             raise ValueError(NO_ROWS.format(len(self.sketches)))
-        if all(not one.count and one.missing < self.n_rows for one in self.sketches):
+        if not self.has_weight:
             raise ValueError("sample_weight is zero in every row, which leaves no row to fit.")
 
 
+def gathering(
+    kernel: Kernel, alphas: Floats, n_jobs: int | None
+) -> tuple[Callable[[Iterable[Chunk]], Gathered], Callable[[Gathered, Gathered], Gathered]]:
+    """How to summarise and merge for sketches in one reading: the narrowest cells for which there is room."""
+    rooms = [room_for(kernel, alpha, len(alphas)) for alpha in alphas.tolist()]
+    return partial(_gather_part, rooms=rooms, n_jobs=n_jobs), partial(_merge_gathered, rooms=rooms)
+
+
 def gather_once(parts: Parts, kernel: Kernel, alphas: Floats) -> Gathered:
-    """Sketches of all columns in one reading: the narrowest cells for which these bandwidth factors have room."""
-    rooms = [room_for(kernel, alpha, parts.n_columns) for alpha in alphas.tolist()]
-    gather = partial(_gather_part, rooms=rooms, n_jobs=parts.n_jobs)
-    found: Gathered = parts.reduce(gather, partial(merge_gathered, rooms=rooms))
-    return found
+    """Sketches of all columns in one reading."""
+    return parts.reduce(*gathering(kernel, alphas, parts.n_jobs))
 
 
 def gather_parts(parts: Parts, kernel: Kernel, resolve: Callable[[Floats], Floats], finer: float = 1.0) -> Gathered:
@@ -95,9 +106,10 @@ def gather_parts(parts: Parts, kernel: Kernel, resolve: Callable[[Floats], Float
     again, a second reading fills the cells that are called for.
     """
     found = gather_once(parts, kernel, resolve(np.full(parts.n_columns, MANY)) / finer)
-    if parts.again and not any(found.infinite):
+    if parts.again:
         alphas = resolve(np.array([sketch.weight for sketch in found.sketches]))
         wanted = _too_coarse(found.sketches, kernel, alphas, finer)
+        wanted = {j: width for j, width in wanted.items() if not found.infinite[j]}  # which nobody wants any more
         if wanted:
             _gather_again(parts, found.sketches, wanted)
     return found
@@ -106,8 +118,7 @@ def gather_parts(parts: Parts, kernel: Kernel, resolve: Callable[[Floats], Float
 def sketch_parts(parts: Parts) -> list[Sketch]:
     """Sketches of all columns for a use that is not known yet; the default alpha, 1, is served to the full."""
     found = gather_parts(parts, get_kernel("polyexp"), np.ones_like)
-    refuse_infinite(SimpleNamespace(feature_names_in_=parts.names), np.flatnonzero(found.infinite))
-    return found.sketches
+    return found.finite(parts.names)
 
 
 @dataclass(frozen=True)
@@ -164,21 +175,23 @@ def blocks(table: Table, weights: Floats | None) -> Iterator[Chunk]:
 
 def _gather_part(chunks: Iterable[Chunk], rooms: list[Room], n_jobs: int | None) -> Gathered:
     growing = [Growing(room) for room in rooms]
-    n_rows = 0
-    # The core lets go of the interpreter's lock, so that columns grow side by side.
+    n_rows, has_weight = 0, False
+    # The core lets go of the interpreter's lock, so that columns grow side by side; threads start when they are needed.
     with ThreadPoolExecutor(max(1, min(count_threads(n_jobs, 2**30), len(rooms)))) as pool:
         for columns, weights in chunks:
             n_rows += len(columns[0])
-            list(pool.map(Growing.add, growing, columns, repeat(weights)))
-    return Gathered([one.sketch() for one in growing], [one.infinite for one in growing], n_rows)
+            has_weight = has_weight or weights is None or bool(weights.any())
+            alone = count_threads(n_jobs, len(columns) * len(columns[0])) == 1 or len(columns) == 1
+            list((map if alone else pool.map)(Growing.add, growing, columns, repeat(weights)))
+    return Gathered([one.sketch() for one in growing], [one.infinite for one in growing], n_rows, has_weight)
 
 
-def merge_gathered(one: Gathered, other: Gathered, rooms: list[Room]) -> Gathered:
+def _merge_gathered(one: Gathered, other: Gathered, rooms: list[Room]) -> Gathered:
     merged = [
         left.merged(right).within(room) for left, right, room in zip(one.sketches, other.sketches, rooms, strict=True)
     ]
     infinite = [left + right for left, right in zip(one.infinite, other.infinite, strict=True)]
-    return Gathered(merged, infinite, one.n_rows + other.n_rows)
+    return Gathered(merged, infinite, one.n_rows + other.n_rows, one.has_weight or other.has_weight)
 
 
 def _too_coarse(sketches: list[Sketch], kernel: Kernel, alphas: Floats, finer: float) -> dict[int, float]:

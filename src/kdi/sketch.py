@@ -160,7 +160,8 @@ class Sketch:
     @cached_property
     def weight(self) -> float:
         """Sum of the weights."""
-        return float(self.moments[:, 0] @ np.ones(len(self)))
+        with np.errstate(over="ignore"):
+            return float(self.moments[:, 0].sum())
 
     @property
     def range(self) -> float:
@@ -231,6 +232,9 @@ class Sketch:
         if self.exponent == exponent or not self.count:
             return self
         if self.exponent is None:
+            finest = finest_exponent(max(abs(self.minimum), abs(self.maximum)))
+            if exponent < finest:
+                raise ValueError(f"cells must be 2**{finest} wide at least for these values, got 2**{exponent}.")
             places, moments = core.cut(self.places, np.ascontiguousarray(self.moments[:, 0]), exponent)
         elif exponent < self.exponent:
             raise ValueError(f"cells of 2**{self.exponent} cannot be divided into cells of 2**{exponent}.")

@@ -32,13 +32,25 @@ Summary = TypeVar("Summary")
 PYARROW_SOURCES = {"Table", "RecordBatch", "RecordBatchReader", "Dataset", "Scanner"}
 
 
+ENGINES = {"dask": "kdi.dask", "pyspark": "kdi.spark"}
+
+
 def is_source(X: Any) -> bool:
-    """Whether X is to be read as a stream of Arrow batches; frames and arrays in memory are not."""
+    """Whether X is to be read as a stream of Arrow batches; frames and arrays in memory are not.
+
+    Tables of engines are neither: loading them here in silence is what nobody wants.
+    """
     if isinstance(X, list | tuple):
         return bool(X) and all(isinstance(one, str | os.PathLike) for one in X)
     if isinstance(X, str | os.PathLike) or is_lazy_frame(X) or _is_a(X, "duckdb", "DuckDBPyRelation"):
         return True
     libraries = {library for library, _ in _classes(X)}
+    for library, module in ENGINES.items():
+        if library in libraries:
+            raise TypeError(
+                f"a table of {library} is fitted and transformed where it is, by {module}.fit(estimator, X) and "
+                f"{module}.transform(estimator, X)."
+            )
     if "pyarrow" in libraries:
         return any(_is_a(X, "pyarrow", name) for name in PYARROW_SOURCES)
     return not libraries & {"pandas", "polars"} and hasattr(type(X), "__arrow_c_stream__")
@@ -104,6 +116,14 @@ class Source:
     @property
     def names(self) -> list[str]:
         return list(self.schema.names)
+
+    @property
+    def usual(self) -> list[str]:
+        """The columns that are features where nothing is said of it: all but an index of pandas."""
+        from kdi._arrow import index_columns
+
+        index = index_columns(self.schema)
+        return [name for name in self.names if name not in index] or self.names
 
     @cached_property
     def n_rows(self) -> int | None:
@@ -291,7 +311,7 @@ class ArrowParts:
 
         self.n_jobs = n_jobs
         self._argument, self._progress = argument, progress
-        features, self._weight_column = features_and_weights(columns, weights, whole.names)
+        features, self._weight_column = features_and_weights(columns, weights, whole.names, whole.usual)
         self.source = whole.select(features if self._weight_column is None else [*features, self._weight_column])
         refuse_text(self.source.schema)
         self.schema = part_of(self.source.schema, features)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from secrets import token_hex
@@ -179,16 +180,19 @@ def transform_source(estimator: Any, source: Any, function: TableMap | None = No
         Maps a table of NumPy, which it may overwrite, to one of the same shape; the estimator's transform by default.
     """
     pa = require_pyarrow()
+    from kdi._arrow import part_of
+
     in_memory = isinstance(source, pa.Table | pa.RecordBatch)
     if function is None:
         _check_output(estimator, in_memory)
         function = table_map(estimator)
     opened = open_source(source)
-    check_features(estimator, opened.schema)
-    schema = transformed_schema(opened.schema, opened.names)
+    features = opened.usual
+    check_features(estimator, part_of(opened.schema, features))
+    schema = transformed_schema(opened.schema, features)
     if is_lazy_frame(source):
         return _transform_lazy_frame(source, function, schema)
-    batches = transform_batches(function, opened, opened.names, schema)
+    batches = transform_batches(function, opened, features, schema)
     if not in_memory:
         return pa.RecordBatchReader.from_batches(schema, batches)
     table = pa.Table.from_batches(batches, schema=schema)
@@ -245,7 +249,7 @@ def write_stream(
     features = None if names is None else [str(name) for name in names]
     opened = open_source(source, numbers=features)
     if features is None:
-        features = opened.names
+        features = opened.usual
     else:
         missing = [name for name in features if name not in set(opened.names)]
         if missing:
@@ -266,8 +270,12 @@ def _sink_path(sink: Any) -> str:
     path = os.path.realpath(os.path.expanduser(os.fsdecode(sink)))
     if os.path.isdir(path):
         raise IsADirectoryError(f"sink must be the path of a Parquet file, but {path!r} is a directory.")
+    if os.path.exists(path) and not os.path.isfile(path):  # a device or a pipe, which a file must not take the place of
+        raise ValueError(f"sink must be the path of a Parquet file, but {path!r} is no file.")
     if not os.path.isdir(os.path.dirname(path)):
         raise FileNotFoundError(f"there is no directory {os.path.dirname(path)!r} to write {path!r} into.")
+    if not os.access(os.path.dirname(path), os.W_OK):
+        raise PermissionError(f"the directory of {path!r} cannot be written to.")
     if path.lower().endswith((".csv", ".csv.gz")):
         raise ValueError(f"what is written is Parquet, got a sink named {path!r}.")
     return path
@@ -278,6 +286,8 @@ def _write(batches: Iterable[Any], schema: Any, features: list[str], path: str) 
     aside = os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.{token_hex(8)}.tmp")
     try:
         n_rows = _write_aside(batches, schema, features, aside)
+        with suppress(FileNotFoundError):
+            shutil.copymode(path, aside)
         os.replace(aside, path)
     except BaseException:  # of an interrupt by the user, too, nothing is left
         with suppress(FileNotFoundError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
@@ -26,12 +27,12 @@ from kdi._input import (
 from kdi._threads import count_threads
 from kdi._typing import Floats, KernelName, OutOfRange, Table
 from kdi.bandwidth import resolve_alpha
-from kdi.cells import MANY, cell_width_for, room_for
+from kdi.cells import MANY, cell_width_for
 from kdi.gather import cell_widths, scan_columns, sketch_columns
 from kdi.kernels import Kernel, get_kernel
 from kdi.lookup import OUT_OF_RANGE, AnyTable, forward, inverse
 from kdi.maps import Maps
-from kdi.parts import Parts, TableParts, gather_once, gather_parts
+from kdi.parts import Gathered, Parts, TableParts, gather_parts, gathering
 from kdi.saving import transformer_from_json, transformer_to_json
 from kdi.sketch import Sketch
 from kdi.sources import ArrowParts, is_source
@@ -188,16 +189,12 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
             check_names(self, parts.names, parts.n_columns, reset=first)
         else:
             parts = TableParts(*self._read(X, sample_weight, reset=first), self.n_jobs)
-        before = [] if first else self.sketches_
-        alphas = self._resolve_alpha(np.full(parts.n_columns, MANY))
-        found = gather_once(parts, kernel, alphas)
+        summarise, merge = gathering(kernel, self._resolve_alpha(np.full(parts.n_columns, MANY)), self.n_jobs)
+        found = parts.reduce(summarise, merge)
         refuse_infinite(self, np.flatnonzero(found.infinite))
-        rooms = [room_for(kernel, alpha, parts.n_columns) for alpha in alphas.tolist()]
-        if before:
-            found.sketches = [
-                old.merged(new).within(room) for old, new, room in zip(before, found.sketches, rooms, strict=True)
-            ]
-        self._settle(found.sketches, found.n_rows + getattr(self, "n_samples_seen_", 0), kernel)
+        if not first:
+            found = merge(Gathered(self.sketches_, found.infinite, self.n_samples_seen_), found)
+        self._settle(found.sketches, found.n_rows, kernel)
         return self
 
     def fit_sketches(self, sketches: Any) -> Self:
@@ -225,6 +222,7 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
             raise ValueError(f"sketches must be Sketches, one a feature, got {given}.")
         self._reset()
         check_names(self, names, len(found), reset=True)
+        found = [replace(one) for one in found]  # the caller's own may grow
         self._settle(self._resolving(found, kernel), max(one.count + one.missing for one in found), kernel)
         return self._with_maps()
 
@@ -314,7 +312,10 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         kernel = self._check_parameters()
         self._reset()
         check_names(self, parts.names, parts.n_columns, reset=True)
-        found = gather_parts(parts, kernel, self._resolve_alpha)
+        return self._fit_gathered(gather_parts(parts, kernel, self._resolve_alpha))
+
+    def _fit_gathered(self, found: Gathered) -> Self:
+        kernel = self._check_parameters()
         refuse_infinite(self, np.flatnonzero(found.infinite))
         found.check_rows()
         self._settle(self._resolving(found.sketches, kernel), found.n_rows, kernel)
@@ -336,7 +337,10 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
     def _settle(self, sketches: list[Sketch], n_rows: int, kernel: Kernel) -> None:
         """Keep what was gathered; what follows from it is made when it is first asked for."""
         self._check_ranges(sketches)
-        alphas = self._resolve_alpha(np.array([sketch.weight for sketch in sketches]))
+        weights = np.array([sketch.weight for sketch in sketches])
+        if not np.isfinite(weights).all():
+            raise ValueError("sample_weight must have a finite sum, which overflows with the weights of this part.")
+        alphas = self._resolve_alpha(weights)
         self.sketches_, self.n_samples_seen_ = sketches, n_rows
         self._maps: Maps | partial[Maps] = partial(Maps.of, sketches, alphas, kernel, self.n_quantiles)
 
@@ -348,18 +352,17 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
             )
 
     def _with_maps(self) -> Self:
-        """Everything made that follows from the sketches, and a word on columns that have no values."""
-        empty = [j for j, sketch in enumerate(self.sketches_) if not sketch.count]
-        if empty:
-            warnings.warn(
-                f"{column_names(self, empty)} held only NaN (or weights of zero) and will be NaN.", stacklevel=3
-            )
-        self._made()
+        self._made(stacklevel=4)
         return self
 
-    def _made(self) -> Maps:
+    def _made(self, stacklevel: int = 5) -> Maps:
+        """Everything that follows from the sketches, and a word on columns that have no values."""
         check_is_fitted(self)
         if not isinstance(self._maps, Maps):
+            empty = [j for j, sketch in enumerate(self.sketches_) if not sketch.count]
+            if empty:
+                text = f"{column_names(self, empty)} held only NaN (or weights of zero) and will be NaN."
+                warnings.warn(text, stacklevel=stacklevel)
             self._maps = self._maps()
         return self._maps
 
