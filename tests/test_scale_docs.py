@@ -36,7 +36,7 @@ def block_with(word):
 
 
 def test_there_are_blocks():
-    assert len(BLOCKS) == 5
+    assert len(BLOCKS) == 5  # files, sketches, Dask, Spark, saved models
 
 
 def test_files(frame, tmp_path, monkeypatch, capsys):
