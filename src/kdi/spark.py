@@ -37,7 +37,7 @@ try:
     import pandas as pd
     import pyarrow as pa
     from pyspark.sql import DataFrame
-    from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined]
+    from pyspark.sql.functions import arrow_udf
     from pyspark.sql.types import BooleanType, FloatType, NullType, NumericType
 
     from kdi._spark_tasks import label_column, map_columns, merge_two, merged, summarised
