@@ -30,8 +30,8 @@ class Tile {
         const double begin = static_cast<double>(grid.first), n_cells = static_cast<double>(grid.n_cells), scale = grid.scale;
         int bad = 0;
         for (std::size_t k = 0; k < n; ++k) {
-            const double position = x[static_cast<std::int64_t>(k) * stride] * scale;
-            bad |= !(position >= begin) | !(position < begin + n_cells);
+            const double value = x[static_cast<std::int64_t>(k) * stride], position = value * scale;
+            bad |= !(position >= begin) | !(position < begin + n_cells) | ((position == 0) & (value != 0));
             // Adding and taking away this number rounds positions below 2^51. Where that was up, the offset is negative, and
             // the cell is the one before.
             constexpr double rounding = 6755399441055744.0;  // 1.5 * 2^52
@@ -88,12 +88,13 @@ inline void accumulate_one(double value, double mass, bool weighted, const Grid&
     taken.maximum = std::max(taken.maximum, value);
     ++taken.count;
     const double position = value * grid.scale, begin = static_cast<double>(grid.first);
-    if (!(position >= begin && position < begin + static_cast<double>(grid.n_cells))) {
+    const bool near = position >= begin && position < begin + static_cast<double>(grid.n_cells);
+    const Place at(value, near ? position : 0.0);
+    if (!near || at.cell < grid.first) {
         taken.outside.push_back(value);
         if (weighted) taken.outside_weights.push_back(mass);
         return;
     }
-    const Place at(position);
     double* m = moments + n_moments * static_cast<std::size_t>(at.cell - grid.first);
     taken.n_new += m[0] == 0;
     add_moments(m, mass, at.z);

@@ -31,7 +31,7 @@ class Ruler {
     explicit Ruler(int exponent) : exponent_(exponent), usual_(exponent > -1000 && exponent < 1000) {
         if (usual_) scale_ = std::ldexp(1.0, -exponent);  // or else there is no such number to multiply by
     }
-    Place operator()(double value) const { return Place(usual_ ? value * scale_ : std::ldexp(value, -exponent_)); }
+    Place operator()(double value) const { return Place(value, usual_ ? value * scale_ : std::ldexp(value, -exponent_)); }
 
   private:
     int exponent_;

@@ -17,14 +17,15 @@ struct Grid {
     std::size_t n_cells;
 };
 
-// The cell that a position lies in, and the offset from its centre. The whole part is taken before the first cell is counted
-// off: a difference could round up into the next cell.
+// The cell that a value lies in, given its position in cells, and the offset from its centre. The whole part is taken before
+// the first cell is counted off: a difference could round up into the next cell. Nor may a negative value that is next to
+// nothing in these cells, so that its position is zero, change its side.
 struct Place {
     std::int64_t cell;
     double z;
 
-    explicit Place(double position) : cell(static_cast<std::int64_t>(position)) {
-        cell -= position < static_cast<double>(cell);
+    Place(double value, double position) : cell(static_cast<std::int64_t>(position)) {
+        cell -= (position < static_cast<double>(cell)) | ((position == 0) & (value < 0));
         z = position - static_cast<double>(cell) - 0.5;
     }
 };
@@ -43,7 +44,7 @@ void fill_column(const Number* x, std::int64_t stride, const double* weight, std
         const double value = x[static_cast<std::int64_t>(row) * stride];
         if (value != value) continue;
         if (weight && weight[row] == 0) continue;
-        const Place at(value * grid.scale);
+        const Place at(value, value * grid.scale);
         const auto place = static_cast<std::size_t>(at.cell - grid.first);
         if (place >= grid.n_cells) continue;  // only if another thread changes the table between the two readings
         add_moments(moments + n_moments * place, weight ? weight[row] : 1.0, at.z);

@@ -83,6 +83,14 @@ def test_merged_in_any_order(name, rng):
             assert_same(merged, expected)
 
 
+@pytest.mark.parametrize("size", [2, 3, 64])
+def test_negative_values_next_to_nothing_stay_on_their_side(size):
+    column = np.array([0.0, -0.0, 1.0, 8.0, 2.9e45, -7e-294, 7e-294, -5e-324] * 40)
+    room = Room(size, size)
+    for cuts in ([], [3], range(5, 320, 5)):
+        assert_same(grown(column, cuts, room), Sketch.exact(column).within(room))
+
+
 @given(
     st.lists(st.floats(allow_infinity=False, allow_nan=True, width=64), max_size=300),
     st.lists(st.integers(0, 300), max_size=8),

@@ -49,16 +49,20 @@ def fill(
         for start in range(0, len(table) if n_cells[j] else 0, BLOCK):
             part = slice(start, start + BLOCK)
             values, mass, _ = kept(table[part, j], None if weights is None else weights[part])
-            _add_to_cells(values * scale[j], mass, first[j], moments)
+            _add_to_cells(*_placed(values, values * scale[j]), mass, first[j], moments)
         occupied = np.flatnonzero(moments[:, 0])
         result.append((occupied + first[j], moments[occupied]))
     return result
 
 
-def _add_to_cells(positions: Floats, mass: Floats | None, first: int, moments: Floats) -> None:
-    cell = np.floor(positions)
-    z = positions - cell - 0.5
-    place = cell.astype(np.int64) - first
+def _placed(values: Floats, positions: Floats) -> tuple[Integers, Floats]:
+    """Cells of values, and offsets from their centres; a negative value next to nothing does not change its side."""
+    cells = np.floor(positions) - ((positions == 0) & (values < 0))
+    return cells.astype(np.int64), positions - cells - 0.5
+
+
+def _add_to_cells(cells: Integers, z: Floats, mass: Floats | None, first: int, moments: Floats) -> None:
+    place = cells - first
     for k in range(4):
         moments[:, k] += np.bincount(place, z**k if mass is None else mass * z**k, len(moments))
 
@@ -70,9 +74,11 @@ def accumulate(
     empty before), and its values that lie outside, with their weights."""
     told, values, mass = _finite(column, weights)
     positions = values * scale
-    inside = (positions >= first) & (positions < first + len(moments))
+    near = (positions >= first) & (positions < first + len(moments))
+    cells, z = _placed(values, np.where(near, positions, 0.0))
+    inside = near & (cells >= first)
     before = np.count_nonzero(moments[:, 0])
-    _add_to_cells(positions[inside], None if mass is None else mass[inside], first, moments)
+    _add_to_cells(cells[inside], z[inside], None if mass is None else mass[inside], first, moments)
     told[-1] = float(np.count_nonzero(moments[:, 0]) - before)
     return told, values[~inside], np.empty(0) if mass is None else mass[~inside]
 
@@ -99,15 +105,13 @@ def _finite(column: Table, weights: Floats | None) -> tuple[list[float], Floats,
 
 def cut(values: Floats, weights: Floats, exponent: int) -> tuple[Integers, Floats]:
     """The cells of 2**exponent that ascending values lie in, and their moments."""
-    position = np.ldexp(values, -exponent)
-    cells = np.floor(position).astype(np.int64)
-    z = position - cells - 0.5
+    cells, z = _placed(values, np.ldexp(values, -exponent))
     return _runs(cells, weights[:, None] * np.stack([np.ones_like(z), z, z * z, z * z * z], axis=1))
 
 
 def doublings(places: Any, exponent: int, most: int) -> int:
     """How often cells of 2**exponent must double until at most so many are occupied by ascending values or cells."""
-    cells = places if places.dtype.kind == "i" else np.floor(np.ldexp(places, -exponent)).astype(np.int64)
+    cells = places if places.dtype.kind == "i" else _placed(places, np.ldexp(places, -exponent))[0]
     return bisect_left(range(63), True, key=lambda times: bool(np.count_nonzero(np.diff(cells >> times)) < most))
 
 
