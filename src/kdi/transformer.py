@@ -211,7 +211,7 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         >>> import kdi
         >>> monday, tuesday = kdi.Sketch.from_values([1.0, 2.0]), kdi.Sketch.from_values([4.0])
         >>> kdi.KDITransformer().fit_sketches([monday + tuesday]).transform([[2.0]]).round(3)
-        array([[0.354]])
+        array([[0.359]])
         """
         kernel = self._check_parameters()
         names = list(sketches) if isinstance(sketches, Mapping) else None
