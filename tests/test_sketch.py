@@ -1,6 +1,8 @@
 """Sketch: what it keeps, how it adds up, when it stops being exact."""
 
 import pickle
+from fractions import Fraction
+from math import floor
 
 import numpy as np
 import oracle
@@ -8,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from samples import KERNELS, SAMPLES, sample
 
-from kdi import Sketch
+from kdi import KDITransformer, Sketch
 
 
 def assert_same(one, other, rtol=1e-12):
@@ -239,8 +241,10 @@ def test_values_a_hair_from_the_edge_of_a_cell(shift, sign, tiny):
     assert sketch.weight == 5001
     assert (sketch.minimum, sketch.maximum) == (values.min(), values.max())
     assert sketch.std == pytest.approx(values.std(), rel=1e-12)
-    assert sketch.places[0] == np.floor(values.min() / sketch.cell_width)
-    assert sketch.places[-1] == np.floor(values.max() / sketch.cell_width)
+    assert sketch.places[0] == floor(Fraction(values.min()) / 8)
+    assert sketch.places[-1] == floor(Fraction(values.max()) / 8)
+    model = KDITransformer(0.3).fit(values[:, None])  # another way into cells
+    assert model.sketches_[0].weight == 5001
     assert Sketch.from_bytes(sketch.to_bytes()).weight == 5001
 
 

@@ -82,4 +82,7 @@ def _is_possible(
     # No offset from a cell's centre is more than a half.
     if (abs(moments) > moments[:, :1] * 0.5 ** np.arange(4) * (1 + 1e-9)).any():
         return False
-    return np.array_equal(np.floor(np.ldexp([low, high], -exponent)), places[[0, -1]].astype(float))
+    ends = np.array([low, high])
+    positions = np.ldexp(ends, -exponent)
+    cells = np.floor(positions) - ((positions == 0) & (ends < 0))  # what is next to nothing keeps its side
+    return np.array_equal(cells, places[[0, -1]].astype(float))

@@ -6,7 +6,7 @@ max|G''''|, whatever the data: the bound is known before a single value is seen.
 
 from __future__ import annotations
 
-from math import ceil, floor, frexp, log2
+from math import ceil, floor, frexp, ldexp, log2
 from typing import NamedTuple
 
 from kdi.kernels import Kernel
@@ -55,6 +55,12 @@ def width_exponent(width: float, low: float, high: float) -> int | None:
 def finest_exponent(largest: float) -> int:
     """Exponent of the narrowest cells whose numbers are safe in 64 bits; hardly two numbers share one."""
     return frexp(largest)[1] - 50
+
+
+def cell_of(value: float, exponent: int) -> int:
+    """The number of the cell of 2**exponent that a value lies in; one that is next to nothing there keeps its side."""
+    position = ldexp(value, -exponent)
+    return floor(position) - (position == 0 and value < 0)
 
 
 def keeps_values(exponent: int, value_range: float, count: int) -> bool:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from math import floor
 from typing import NamedTuple
 
 import numpy as np
 
 from kdi._backend import core
 from kdi._typing import Floats, Table
-from kdi.cells import cell_width_for, keeps_values, width_exponent
+from kdi.cells import cell_of, cell_width_for, keeps_values, width_exponent
 from kdi.kernels import Kernel
 from kdi.sketch import Sketch
 
@@ -60,8 +59,8 @@ def sketch_columns(
             sketches[j] = Sketch.exact(table[:, j], weights)
             continue
         scale[j] = 2.0**-exponent
-        first[j] = floor(scan.minimum[j] * scale[j])
-        n_cells[j] = floor(scan.maximum[j] * scale[j]) - first[j] + 1
+        first[j] = cell_of(float(scan.minimum[j]), exponent)
+        n_cells[j] = cell_of(float(scan.maximum[j]), exponent) - first[j] + 1
     if any(n_cells):
         filled = core.fill(table, weights, scale, first, n_cells, n_threads)
         for j in np.flatnonzero(n_cells):
