@@ -2,11 +2,14 @@
 
 import os
 import stat
+from importlib import import_module
+from importlib.util import find_spec
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from engines import missing
 from numpy.testing import assert_allclose, assert_array_equal
 from pieces import Pieces
 
@@ -202,9 +205,14 @@ class TestStreams:
             KDITransformer().fit(pa.table({"a": [1.0], "id": ["x"]}))
 
 
+def dask_module(name):
+    if find_spec("dask") is None:
+        missing("dask is not installed")
+    return import_module(f"dask.{name}")
+
+
 def test_tables_of_engines_are_not_loaded_in_silence():
-    da = pytest.importorskip("dask.array")
-    dd = pytest.importorskip("dask.dataframe")
+    da, dd = dask_module("array"), dask_module("dataframe")
     frame = dd.from_pandas(pd.DataFrame({"a": [1.0, 2.0]}), npartitions=1)
     for X in (da.ones((4, 2)), frame):
         for estimator in (KDITransformer(), KDIDiscretizer()):
@@ -215,7 +223,7 @@ def test_tables_of_engines_are_not_loaded_in_silence():
 class TestDaskColumns:
     @pytest.fixture
     def frame(self, rng):
-        dd = pytest.importorskip("dask.dataframe")
+        dd = dask_module("dataframe")
         frame = pd.DataFrame(rng.normal(size=(50, 3)), columns=["a", "b", "c"]).assign(name="x")
         return dd.from_pandas(frame, npartitions=2)
 
