@@ -24,6 +24,12 @@ class Scan(NamedTuple):
     missing: Floats
     infinite: Floats
 
+    @property
+    def infinite_columns(self) -> list[int]:
+        """The columns that hold infinite values."""
+        found = (self.infinite > 0) | (self.maximum == np.inf) | (self.minimum == -np.inf)
+        return [int(j) for j in np.flatnonzero(found)]
+
 
 def scan_columns(table: Table, weights: Floats | None, n_threads: int = 1) -> Scan:
     """First reading of a table: extremes, counts and spread of each column."""

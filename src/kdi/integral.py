@@ -19,8 +19,9 @@ from kdi.kernels import Kernel
 from kdi.reference import cell_sum
 from kdi.sketch import Sketch
 
-# Cells times knots up to which the direct sum is as fast; it is also exact where h is much larger than the range.
-SMALL = 2**12
+# Where h is much larger than the range, all is a difference of numbers that are nearly equal, which the direct sum has
+# more digits of than the filters; of few cells and knots it is asked for them.
+NARROW, FEW = 2**-6, 2**12
 DENSITY_ROUNDING = 20  # how much larger rounding errors are in the density, in units of 1/h
 
 
@@ -74,7 +75,7 @@ class Integral:
     def at(self, offsets: Floats) -> tuple[Floats, Floats]:
         """Kernel cdf and density at ascending positions relative to the minimum."""
         own = self.bandwidth * self.kernel.scale
-        if len(self.positions) * len(offsets) <= SMALL:
+        if self.high - self.low < NARROW * own and len(self.positions) * len(offsets) <= FEW:
             values, densities = cell_sum(self.positions, self.moments, self.width, self.kernel, own, offsets)
             return values, densities
         values, densities = core.integrate(self.positions, self.moments, self.width, self.kernel.order, own, offsets)
