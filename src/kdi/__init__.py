@@ -14,16 +14,21 @@ if TYPE_CHECKING:
     from kdi.correlate import correlation
     from kdi.discretizer import KDIDiscretizer
     from kdi.matrix import corr
+    from kdi.paths import ALPHAS, alpha_path
     from kdi.plotting import ClusterDisplay, CorrelationDisplay
     from kdi.streams import sketch_table
+    from kdi.tuning import KDITransformerCV
 
 __all__ = [
+    "ALPHAS",
     "KDE1D",
     "ClusterDisplay",
     "CorrelationDisplay",
     "KDIDiscretizer",
     "KDITransformer",
+    "KDITransformerCV",
     "Sketch",
+    "alpha_path",
     "cluster",
     "compare_correlations",
     "compat",
@@ -35,9 +40,12 @@ __version__ = "0.1.0"
 
 # Loaded when first asked for, so that pipelines that only transform do not wait for the rest: name to module.
 _LATER = {
+    "ALPHAS": "kdi.paths",
     "ClusterDisplay": "kdi.plotting",
     "CorrelationDisplay": "kdi.plotting",
     "KDIDiscretizer": "kdi.discretizer",
+    "KDITransformerCV": "kdi.tuning",
+    "alpha_path": "kdi.paths",
     "cluster": "kdi.clusters",
     "compare_correlations": "kdi.comparison",
     "corr": "kdi.matrix",

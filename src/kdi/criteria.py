@@ -1,0 +1,131 @@
+"""What alphas are judged by: the errors of a ridge model on rows left out, or the scores of any estimator on folds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from kdi._typing import Floats, Integers
+from kdi.candidates import Candidates
+from kdi.ridge import RidgeFold
+
+
+class RidgeCriterion:
+    """Explained share of the targets' variance, row by row: 1 - squared error / mean square of the targets.
+
+    Parameters
+    ----------
+    folds : list of RidgeFold
+    rows : list of ndarray of int
+        The rows that each fold tests; a row's score is the mean over the folds that test it.
+    mass : ndarray of shape (n_rows,)
+        Weights of all rows.
+    variance : float
+        Of the targets about their means, over all rows.
+    """
+
+    def __init__(self, folds: list[RidgeFold], rows: list[Integers], mass: Floats, variance: float) -> None:
+        self.folds, self.variance = folds, variance
+        self.n_alphas, self.n_features = folds[0].candidates.n_alphas, folds[0].candidates.n_features
+        places = np.concatenate(rows)
+        tested, self._unit_of, self._times = np.unique(places, return_inverse=True, return_counts=True)
+        self.mass = mass[tested]
+        self.total = float(self.mass.sum())
+
+    def start(self, choice: Integers) -> Floats:
+        return np.asarray(self._scores(np.concatenate([fold.start(choice) for fold in self.folds])[None])[0])
+
+    def visit(self, feature: int) -> Floats:
+        return self._scores(np.concatenate([fold.visit(feature) for fold in self.folds], axis=1))
+
+    def move(self, alpha: int) -> None:
+        for fold in self.folds:
+            fold.move(alpha)
+
+    def mean(self, scores: Floats) -> float:
+        return float(scores @ self.mass) / self.total
+
+    def standard_error(self, differences: Floats) -> float:
+        n = np.count_nonzero(self.mass)
+        if n < 2:
+            return np.inf
+        # A weight of 2 is two observations; less than 1 is one observation still.
+        squares = (differences - self.mean(differences)) ** 2
+        return float(np.sqrt(squares @ (self.mass * np.minimum(self.mass, 1.0)) * (n / (n - 1)))) / self.total
+
+    def _scores(self, errors: Floats) -> Floats:
+        scores = 1 - errors / self.variance
+        if len(self.folds) == 1:
+            return scores
+        return np.array([np.bincount(self._unit_of, one) / self._times for one in scores])
+
+
+class EstimatorCriterion:
+    """Scores of an estimator that is fitted to training folds and judged by the rows left out, fold by fold.
+
+    Parameters
+    ----------
+    folds : list of Candidates
+        Of the rows that the estimator is fitted to, then those that it is tested on.
+    targets, weights : list of ndarray
+        Of the same rows; weights may be None.
+    estimator : scikit-learn estimator
+    score : callable
+        ``score(estimator, X, y, **weights)``.
+    """
+
+    def __init__(
+        self,
+        folds: list[Candidates],
+        targets: list[Any],
+        weights: list[Floats] | None,
+        estimator: Any,
+        score: Callable[..., float],
+    ) -> None:
+        self.folds, self.targets, self.weights = folds, targets, weights
+        self.estimator, self.score = estimator, score
+        self.n_alphas, self.n_features = folds[0].n_alphas, folds[0].n_features
+
+    def start(self, choice: Integers) -> Floats:
+        self.designs = [fold.design(choice) for fold in self.folds]
+        return np.array([self._judge(k) for k in range(len(self.folds))])
+
+    def visit(self, feature: int) -> Floats:
+        self._feature = feature
+        scores = np.empty((self.n_alphas, len(self.folds)))
+        for k, (fold, design) in enumerate(zip(self.folds, self.designs, strict=True)):
+            for place, column in enumerate(fold.column(feature)):
+                design[:, feature] = column
+                scores[place, k] = self._judge(k)
+        return scores
+
+    def move(self, alpha: int) -> None:
+        for fold, design in zip(self.folds, self.designs, strict=True):
+            design[:, self._feature] = fold.column(self._feature)[alpha]
+
+    def mean(self, scores: Floats) -> float:
+        return float(scores.mean())
+
+    def standard_error(self, differences: Floats) -> float:
+        n = len(differences)
+        return float(differences.std(ddof=1) / np.sqrt(n)) if n > 1 else np.inf
+
+    def _judge(self, k: int) -> float:
+        design, y, n = self.designs[k], self.targets[k], self.folds[k].n_fitted
+        fitted, tested = (
+            ({}, {})
+            if self.weights is None
+            else (
+                {"sample_weight": self.weights[k][:n]},
+                {"sample_weight": self.weights[k][n:]},
+            )
+        )
+        # Copies, for an estimator may overwrite what it is given.
+        model = clone(self.estimator).fit(design[:n].copy("C"), y[:n], **fitted)
+        score = float(self.score(model, design[n:].copy("C"), y[n:], **tested))
+        if not np.isfinite(score):
+            raise ValueError(f"the score of {type(self.estimator).__name__} must be a finite number, got {score}.")
+        return score

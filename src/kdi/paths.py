@@ -1,0 +1,119 @@
+"""alpha_path: the transformation at many bandwidths, from one reading of the data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, overload
+
+import numpy as np
+
+from kdi._input import as_numbers
+from kdi._typing import Floats, KernelName, OutOfRange
+from kdi.transformer import KDITransformer
+
+# From near the quantile transform to near min-max scaling, in steps of about a third; 1 is among them.
+LOWER = (0.05, 0.07, 0.1, 0.13, 0.18, 0.24, 0.32, 0.42, 0.56, 0.75)
+ALPHAS = (*LOWER, 1.0, 1.3, 1.7, 2.2, 2.9, 3.8, 5.0, 6.3, 8.0, 10.0)
+
+
+def check_alphas(alphas: Any) -> Floats:
+    """Bandwidth factors as distinct numbers, ascending; the usual ones for None."""
+    given = as_numbers(ALPHAS if alphas is None else alphas, "alphas")
+    if given.ndim != 1 or not given.size or not np.all(given >= 0):  # NaN is not
+        raise ValueError(f"alphas must be a sequence of numbers >= 0 (inf included), got {alphas!r}.")
+    return np.unique(given)
+
+
+class AlphaPath(Sequence[KDITransformer]):
+    """Fitted transformers, one for each alpha, that share one reading of the data.
+
+    Attributes
+    ----------
+    alphas : ndarray of shape (n_alphas,)
+        Ascending.
+    """
+
+    def __init__(self, alphas: Floats, models: Sequence[KDITransformer]) -> None:
+        self.alphas = alphas
+        self._models = list(models)
+
+    def __len__(self) -> int:
+        return len(self._models)
+
+    @overload
+    def __getitem__(self, place: int) -> KDITransformer: ...
+    @overload
+    def __getitem__(self, place: slice) -> AlphaPath: ...
+    def __getitem__(self, place: int | slice) -> KDITransformer | AlphaPath:
+        if isinstance(place, slice):
+            return AlphaPath(self.alphas[place], self._models[place])
+        return self._models[place]
+
+    def __repr__(self) -> str:
+        return f"AlphaPath({len(self)} alphas from {self.alphas[0]:g} to {self.alphas[-1]:g})"
+
+    def transform(self, X: Any) -> Iterator[Any]:
+        """What each transformer makes of X, one after the other, as they are asked for."""
+        return (model.transform(X) for model in self._models)
+
+
+def alpha_path(
+    X: Any,
+    alphas: Any = None,
+    *,
+    sample_weight: Any = None,
+    kernel: KernelName = "polyexp",
+    order: int = 4,
+    output_distribution: str = "uniform",
+    out_of_range: OutOfRange = "clip",
+    n_quantiles: int | None = None,
+    n_jobs: int | None = None,
+) -> AlphaPath:
+    """The transformation at many alphas, from one reading of the data.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features), or a stream
+        As in `KDITransformer.fit`.
+    alphas : sequence of float, default=kdi.ALPHAS
+        Bandwidth factors; 0 and inf are allowed. By default 20 from 0.05 to 10.
+    sample_weight : array-like of shape (n_samples,), or the name of a column of a stream, optional
+    kernel, order, output_distribution, out_of_range, n_quantiles, n_jobs
+        As in `KDITransformer`.
+
+    Returns
+    -------
+    AlphaPath
+        A sequence of fitted `KDITransformer`, by ascending alpha. The tables of each are made when they are first asked
+        for. `path.transform(X)` gives the transformed arrays, one after the other; `path.alphas` the alphas.
+
+    Examples
+    --------
+    >>> import kdi
+    >>> X = [[0.0], [1.0], [2.0], [100.0]]
+    >>> path = kdi.alpha_path(X, [0, 1, 10])
+    >>> path
+    AlphaPath(3 alphas from 0 to 10)
+    >>> path[0].alpha
+    0.0
+    >>> for alpha, Z in zip(path.alphas, path.transform(X)):
+    ...     print(alpha, Z.ravel().round(3))
+    0.0 [0.    0.333 0.667 1.   ]
+    1.0 [0.    0.013 0.027 1.   ]
+    10.0 [0.   0.01 0.02 1.  ]
+    """
+    ascending = check_alphas(alphas)
+    finest = KDITransformer(
+        float(ascending[0]),
+        kernel=kernel,
+        order=order,
+        output_distribution=output_distribution,
+        out_of_range=out_of_range,
+        n_quantiles=n_quantiles,
+        n_jobs=n_jobs,
+    )
+    models = [finest.fit(X, sample_weight=sample_weight)]
+    for alpha in ascending[1:].tolist():
+        # From the sketches of the alpha before it, which are smaller than the first ones and lead to the same cells.
+        models.append(models[-1]._at(alpha))
+    return AlphaPath(ascending, models)

@@ -1,0 +1,293 @@
+"""KDITransformerCV: the transformation with an alpha for each feature, chosen by what predicts y."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import check_cv
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from kdi._input import check_count, is_whole, refuse_infinite
+from kdi._threads import count_threads
+from kdi._typing import Floats, Integers, KernelName, OutOfRange, Table
+from kdi.candidates import Candidates
+from kdi.criteria import EstimatorCriterion, RidgeCriterion
+from kdi.descent import Criterion, Descent, descend
+from kdi.fitted import FittedMaps, to_normal
+from kdi.folds import sketch_folds
+from kdi.kernels import Kernel
+from kdi.lookup import AnyTable, forward
+from kdi.maps import tables_by_alpha
+from kdi.paths import check_alphas
+from kdi.ridge import RidgeFold
+from kdi.sketch import Sketch
+from kdi.sources import is_source
+from kdi.targets import TASKS, Task, are_labels, as_target, target_matrix
+from kdi.transformer import KDITransformer
+
+ROOM = 2**25  # values of candidate columns that are kept between visits: 256 MB
+
+
+class KDITransformerCV(FittedMaps):
+    """KDITransformer with an alpha for each feature, chosen by cross-validation of a model of y.
+
+    The alpha that is best for all features alike is found first, then each feature in turn takes the alpha that is best
+    for it with the others as they are. A move is made only where it improves the score by more than the standard error
+    of the improvement: without good reason every alpha stays 1.
+
+    Parameters
+    ----------
+    alphas : sequence of float, default=kdi.ALPHAS
+        What to choose from; by default 20 from 0.05 to 10. 0 (the quantile transform) and inf (min-max scaling) are
+        allowed. Where 1 is not among them, the nearest takes its place.
+    per_feature : bool, default=True
+        Whether each feature has an alpha of its own, or all have the same.
+    criterion : {"auto", "loo", "cv"}, default="auto"
+        Errors of the ridge model: each row left out in turn, or the folds of `cv`. "auto" leaves out rows, unless `cv`
+        is a splitter or a list of splits, as groups and time series need them.
+    cv : int, splitter or iterable of splits, default=5
+        Folds of "cv", and of an estimator.
+    task : {"auto", "regression", "classification"}, default="auto"
+        What y is. "auto" takes for labels what is not a number, and whole numbers of which each occurs in five rows or
+        more.
+    ridge : float, default=10.0
+        Penalty of the ridge model on squared coefficients, as in `sklearn.linear_model.Ridge`. Features lie in [0, 1].
+    estimator : scikit-learn estimator, optional
+        A model to judge by instead of the ridge model. It is fitted for every alpha, feature, fold and pass.
+    scoring : str or callable, optional
+        Score of the estimator; its own by default.
+    max_passes : int, default=3
+        How often features are visited, at most.
+    kernel, order, output_distribution, out_of_range, n_quantiles, n_jobs, copy
+        As in `KDITransformer`.
+
+    Attributes
+    ----------
+    alpha_ : ndarray of shape (n_features,)
+        The alphas that were chosen.
+    common_alpha_ : float
+        The alpha that was chosen for all features alike, from which they set out.
+    alphas_ : ndarray of shape (n_alphas,)
+        What was chosen from, ascending.
+    scores_ : ndarray of shape (n_alphas, n_features), or (n_alphas, 1) with per_feature=False
+        The score with a feature at each alpha and the others as they were when it was visited last. Of the ridge model,
+        the share of the variance of y (of the indicators of classes) that is explained in rows left out.
+    standard_errors_ : ndarray of the shape of scores_
+        Standard errors of the differences to the score at `common_alpha_`, or at 1 with per_feature=False.
+    best_score_, base_score_ : float
+        The score with the alphas that were chosen, and with all at 1. The first is too good, being the best of many.
+    n_passes_ : int
+        How often features were visited.
+    bandwidth_, data_min_, data_max_, error_bound_, n_knots_, references_, quantiles_, sketches_, tables_
+        As in `KDITransformer`.
+    n_samples_seen_, n_features_in_, feature_names_in_
+
+    Notes
+    -----
+    The data is read once, for all alphas and all folds: the sketch of a training fold is the sum of the sketches of the
+    other folds. NaN takes the mean of the feature in the ridge model; an estimator is given NaN.
+
+    A sample weight of 2 is a repetition, of which one is left out at a time. The penalty is in units of rows, so that
+    weights had better not sum to 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import kdi
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.lognormal(sigma=2, size=(500, 2))
+    >>> y = np.log(X[:, 0]) + X[:, 1] / 10 + rng.normal(size=500)
+    >>> model = kdi.KDITransformerCV().fit(X, y)
+    >>> model.alpha_
+    array([0.05, 2.2 ])
+    """
+
+    def __init__(
+        self,
+        alphas: Any = None,
+        *,
+        per_feature: bool = True,
+        criterion: Literal["auto", "loo", "cv"] = "auto",
+        cv: Any = 5,
+        task: Task = "auto",
+        ridge: float = 10.0,
+        estimator: Any = None,
+        scoring: Any = None,
+        max_passes: int = 3,
+        kernel: KernelName = "polyexp",
+        order: int = 4,
+        output_distribution: str = "uniform",
+        out_of_range: OutOfRange = "clip",
+        n_quantiles: int | None = None,
+        n_jobs: int | None = None,
+        copy: bool = True,
+    ) -> None:
+        self.alphas = alphas
+        self.per_feature = per_feature
+        self.criterion = criterion
+        self.cv = cv
+        self.task = task
+        self.ridge = ridge
+        self.estimator = estimator
+        self.scoring = scoring
+        self.max_passes = max_passes
+        self.kernel = kernel
+        self.order = order
+        self.output_distribution = output_distribution
+        self.out_of_range = out_of_range
+        self.n_quantiles = n_quantiles
+        self.n_jobs = n_jobs
+        self.copy = copy
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Choose the alphas, and learn the transformation of each feature.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Numbers or labels.
+        sample_weight : array-like of shape (n_samples,), optional
+            A weight of 2 is a repetition, a weight of 0 a removal.
+        """
+        kernel = self._check_parameters()
+        alphas = check_alphas(self.alphas)
+        if is_source(X):
+            raise TypeError(
+                f"{type(self).__name__} learns from a table in memory, whose rows are those of y, and got "
+                f"{type(X).__name__}. Tune on a sample, and give its alpha_ to KDITransformer for the rest."
+            )
+        table, weights = self._read_whole(X, sample_weight)
+        target = as_target(type(self).__name__, y, table)
+        labels = self._has_labels(target)
+        splits = self._splits(table, target, labels)
+        folds = [fitted for fitted, _ in splits] + [np.arange(len(table))]
+        sketches, seen = sketch_folds(table, weights, folds, kernel, float(alphas[0]), self.n_jobs)
+        refuse_infinite(self, seen.infinite_columns)
+        for fold in sketches:
+            self._check_ranges(fold)
+        criterion = self._criterion(table, target, weights, labels, alphas, kernel, splits, sketches)
+        found = descend(
+            criterion,
+            _nearest_to_one(alphas),
+            per_feature=self.per_feature,
+            idle=np.flatnonzero([sketch.is_exact and len(sketch) <= 2 for sketch in sketches[-1]]),
+            max_passes=self.max_passes,
+        )
+        return self._keep(found, alphas, sketches[-1], len(table), kernel)
+
+    def to_transformer(self) -> KDITransformer:
+        """The fitted KDITransformer with the alphas that were chosen; it can learn from more data."""
+        check_is_fitted(self)
+        shared = {name: value for name, value in self.get_params(deep=False).items() if hasattr(_PLAIN, name)}
+        model = KDITransformer(self.alpha_.tolist(), **shared)
+        for name in ("n_features_in_", "feature_names_in_", "sketches_", "n_samples_seen_", "_maps"):
+            if hasattr(self, name):
+                setattr(model, name, getattr(self, name))
+        return model
+
+    def to_json(self) -> str:
+        """The fitted transformer as JSON text, without its scores; `KDITransformer.from_json` reads it."""
+        return self.to_transformer().to_json()
+
+    def _has_labels(self, target: Any) -> bool:
+        if self.estimator is not None and self.task == "auto":
+            return bool(is_classifier(self.estimator))
+        return are_labels(target, self.task)
+
+    def _splits(self, table: Table, target: Any, labels: bool) -> list[tuple[Integers, Integers]]:
+        """Rows to fit to and rows to judge by, of each fold; none where each row is left out in turn."""
+        plain = self.cv is None or is_whole(self.cv)
+        if self.estimator is None and (self.criterion == "loo" or (self.criterion == "auto" and plain)):
+            return []
+        every = np.arange(len(table))
+        splits = check_cv(self.cv, target, classifier=labels).split(table, target)
+        return [(every[fitted], every[tested]) for fitted, tested in splits]
+
+    def _criterion(
+        self,
+        table: Table,
+        target: Any,
+        weights: Floats | None,
+        labels: bool,
+        alphas: Floats,
+        kernel: Kernel,
+        splits: list[tuple[Integers, Integers]],
+        sketches: list[list[Sketch]],
+    ) -> Criterion:
+        mass = np.ones(len(table)) if weights is None else weights
+        n_threads = count_threads(self.n_jobs, table.shape[0])
+        keep = max(len(splits), 1) * table.size * len(alphas) <= ROOM
+
+        def apply(one: AnyTable, values: Floats, out: Floats) -> None:
+            forward([one], values[:, None], out[:, None], self.out_of_range, n_threads)
+            if self.output_distribution == "normal":
+                to_normal(out)
+
+        def candidates(fold: int, rows: Integers | None, n_fitted: int) -> Candidates:
+            tables = tables_by_alpha(sketches[fold], alphas, kernel, self.n_quantiles)
+            known = None if self.estimator is not None else (mass if rows is None else mass[rows[:n_fitted]])
+            return Candidates(tables, apply, table, rows, n_fitted, known, keep)
+
+        orders = [np.concatenate(split) for split in splits]
+        folds = [candidates(k, order, len(splits[k][0])) for k, order in enumerate(orders)]
+        if self.estimator is not None:
+            return EstimatorCriterion(
+                folds,
+                [target[order] for order in orders],
+                None if weights is None else [weights[order] for order in orders],
+                self.estimator,
+                check_scoring(self.estimator, self.scoring),
+            )
+        targets, variance = target_matrix(target, labels, mass)
+        if not splits:
+            everything = candidates(-1, None, len(table))
+            models = [RidgeFold(everything, targets, mass, self.ridge)]
+            return RidgeCriterion(models, [np.arange(len(table))], mass, variance or 1.0)
+        models = [
+            RidgeFold(fold, targets[order], mass[order[: fold.n_fitted]], self.ridge)
+            for fold, order in zip(folds, orders, strict=True)
+        ]
+        return RidgeCriterion(models, [tested for _, tested in splits], mass, variance or 1.0)
+
+    def _keep(self, found: Descent, alphas: Floats, sketches: list[Sketch], n_rows: int, kernel: Kernel) -> Self:
+        self._chosen = alphas[found.choice]
+        self.alphas_, self.common_alpha_ = alphas, float(alphas[found.common])
+        self.scores_, self.standard_errors_ = found.scores, found.errors
+        self.base_score_, self.best_score_, self.n_passes_ = found.base_score, found.best_score, found.n_passes
+        self._settle(self._resolving(sketches, kernel), n_rows, kernel)
+        return self._with_maps()
+
+    def _resolve_alpha(self, weights: Floats) -> Floats:
+        return self._chosen
+
+    def _check_parameters(self) -> Kernel:
+        if self.criterion not in ("auto", "loo", "cv"):
+            raise ValueError(f"criterion must be 'auto', 'loo' or 'cv', got {self.criterion!r}.")
+        if self.task not in TASKS:
+            raise ValueError(f"task must be one of {list(TASKS)}, got {self.task!r}.")
+        if not isinstance(self.ridge, int | float | np.number) or not 0 < self.ridge < np.inf:
+            raise ValueError(f"ridge must be a positive number, got {self.ridge!r}.")
+        if self.max_passes is None:
+            raise ValueError("max_passes must be a whole number >= 1, got None.")
+        check_count("max_passes", self.max_passes, least=1)
+        if self.estimator is None and self.scoring is not None:
+            raise ValueError("scoring is the score of an estimator, and none was given.")
+        return super()._check_parameters()
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+_PLAIN = KDITransformer()
+
+
+def _nearest_to_one(alphas: Floats) -> int:
+    with np.errstate(divide="ignore"):
+        return int(np.abs(np.log(alphas)).argmin())
