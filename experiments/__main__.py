@@ -1,7 +1,8 @@
 """``python -m experiments name [--quick] [--out DIR]``: simulate, print, write CSV and Markdown.
 
 An experiment is a module with two functions: ``measure(quick)`` gives rows, all with the same keys, and
-``tables(rows)`` gives them to people.
+``tables(rows)`` gives them to people. Rows of tasks that say so are kept in DIR/.cache, and not measured again after a
+run that was stopped; without that folder all is measured anew.
 """
 
 import argparse
@@ -13,10 +14,11 @@ from types import ModuleType
 from typing import Any
 
 from benchmarks.report import Table
-from experiments import clustering, correlation_inference
+from experiments import clustering, correlation_inference, tuning
+from experiments.progress import keeping
 
 EXPERIMENTS: dict[str, ModuleType] = {
-    module.__name__.rpartition(".")[2]: module for module in (correlation_inference, clustering)
+    module.__name__.rpartition(".")[2]: module for module in (correlation_inference, clustering, tuning)
 }
 RESULTS = Path(__file__).parent / "results"
 LIBRARIES = ("kdi", "numpy", "scipy", "scikit-learn")
@@ -28,7 +30,8 @@ def main() -> None:
     out.mkdir(parents=True, exist_ok=True)
     experiment = EXPERIMENTS[arguments.name]
     begin = perf_counter()
-    rows = experiment.measure(arguments.quick)
+    with keeping(out / ".cache" / f"{arguments.name}.jsonl"):
+        rows = experiment.measure(arguments.quick)
     seconds = perf_counter() - begin
     tables = experiment.tables(rows)
     write_rows(out / f"{arguments.name}.csv", rows)
@@ -59,7 +62,8 @@ def write_rows(path: Path, rows: list[dict[str, Any]]) -> None:
 def report(name: str, quick: bool, seconds: float, tables: list[Table]) -> str:
     title = name.replace("_", " ").capitalize()
     kind = " (a quick run: too few simulations to read anything from)" if quick else ""
-    versions = ", ".join(f"{library} {version(library)}" for library in LIBRARIES)
+    libraries = (*LIBRARIES, *getattr(EXPERIMENTS[name], "LIBRARIES", ()))  # an experiment may name more
+    versions = ", ".join(f"{library} {version(library)}" for library in libraries)
     head = f"# {title}\n\nWritten by `python -m experiments {name}`{kind}; do not edit. {versions}; {seconds:.0f} s."
     return "\n\n".join([head, *(table.markdown() for table in tables)]) + "\n"
 

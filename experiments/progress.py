@@ -1,25 +1,94 @@
-"""Tasks one after the other, with what is done and the time that is left printed after each."""
+"""Tasks, with what is done and the time that is left printed after each; rows are kept, so that a run can be resumed.
 
-from collections.abc import Callable, Sequence
+Tasks with a key are looked up in the file of `keeping`, and appended to it when they are done. The key has to say all
+that the rows depend on. A run that was stopped goes on where it was; without the file it starts anew.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from time import perf_counter
 from typing import Any
+
+from joblib import Parallel, delayed
+
+Rows = list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
 class Task:
     label: str
     work: float  # in any unit that all tasks share: the time left is judged by it
-    call: Callable[[], list[dict[str, Any]]]
+    call: Callable[[], Rows]
+    key: str = ""  # none: never kept
 
 
-def run(tasks: Sequence[Task]) -> list[dict[str, Any]]:
-    """The rows of all tasks."""
-    rows, done, total, begin = [], 0.0, sum(task.work for task in tasks), perf_counter()
-    for count, task in enumerate(tasks, start=1):
-        rows += task.call()
+class Kept:
+    """Rows of tasks by key, in a file with one JSON object a line that is only ever appended to."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.rows: dict[str, Rows] = {}
+        if path.exists():
+            for line in path.read_text(encoding="utf-8").splitlines():
+                try:
+                    entry = json.loads(line)
+                except ValueError:  # the last line of a run that was killed while it wrote
+                    continue
+                self.rows[entry["key"]] = entry["rows"]
+
+    def add(self, key: str, rows: Rows) -> None:
+        self.rows[key] = rows
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("a", encoding="utf-8") as file:
+            # A line of its own, even after one that was cut short.
+            file.write("\n" + json.dumps({"key": key, "rows": rows}))
+
+
+_kept: Kept | None = None
+
+
+@contextmanager
+def keeping(path: Path) -> Iterator[None]:
+    """Within this, rows of tasks with a key are kept in that file."""
+    global _kept
+    _kept = Kept(path)
+    try:
+        yield
+    finally:
+        _kept = None
+
+
+def run(tasks: Sequence[Task], n_jobs: int = 1) -> Rows:
+    """The rows of all tasks, in their order; so many tasks at once, in processes of their own where that is not 1."""
+    kept = _kept.rows if _kept else {}
+    found = {index: kept[task.key] for index, task in enumerate(tasks) if task.key and task.key in kept}
+    if found:
+        print(f"{len(found)} of {len(tasks)} kept from an earlier run", flush=True)
+    rest = [index for index in range(len(tasks)) if index not in found]
+    done, total, begin = 0.0, sum(tasks[index].work for index in rest), perf_counter()
+    for count, (index, rows) in enumerate(finished(tasks, rest, n_jobs), start=len(found) + 1):
+        task = tasks[index]
+        found[index] = rows
+        if _kept and task.key:
+            _kept.add(task.key, rows)
         done += task.work
         gone = perf_counter() - begin
         left = gone * (total - done) / done
         print(f"{count} of {len(tasks)}: {task.label}; {gone:.0f} s gone, about {left:.0f} s left", flush=True)
-    return rows
+    return [row for index in range(len(tasks)) for row in found[index]]
+
+
+def finished(tasks: Sequence[Task], wanted: Iterable[int], n_jobs: int) -> Iterator[tuple[int, Rows]]:
+    """Index and rows of each task that is wanted, as it is done."""
+    if n_jobs == 1:
+        yield from (called(index, tasks[index]) for index in wanted)
+        return
+    parallel = Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
+    yield from parallel(delayed(called)(index, tasks[index]) for index in wanted)
+
+
+def called(index: int, task: Task) -> tuple[int, Rows]:
+    return index, task.call()

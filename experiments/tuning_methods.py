@@ -1,0 +1,113 @@
+"""What the experiment of tuning compares: transformers, each in one pipeline with the same models."""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.decomposition import PCA
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import (
+    MinMaxScaler,
+    PowerTransformer,
+    QuantileTransformer,
+    SplineTransformer,
+    StandardScaler,
+)
+
+import kdi
+
+THEIRS = "kditransform, alpha 1"
+BASE = "kdi, alpha 1"
+SEARCHED = "kdi, one alpha by inner CV"
+SINGLE = "kdi, one alpha tuned"
+EACH = "kdi, alpha per feature"
+FOLDS = 5
+QUANTILES = 1000  # QuantileTransformer's default, which it lowers to the rows there are with a warning
+
+
+class CopyingKDITransformer(TransformerMixin, BaseEstimator):
+    """kditransform's class on copies, since its fit alters the caller's array."""
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        from kditransform import KDITransformer
+
+        self.fitted_ = KDITransformer(alpha=1.0).fit(np.array(X))
+        return self
+
+    def transform(self, X: Any) -> Any:
+        return self.fitted_.transform(np.array(X))
+
+
+def squashing() -> Any:
+    from skrub import SquashingScaler
+
+    return SquashingScaler()
+
+
+# From the number of rows to a transformer.
+TRANSFORMERS: dict[str, Callable[[int], Any]] = {
+    THEIRS: lambda rows: CopyingKDITransformer(),
+    BASE: lambda rows: kdi.KDITransformer(alpha=1.0),
+    SEARCHED: lambda rows: kdi.KDITransformer(),
+    SINGLE: lambda rows: kdi.KDITransformerCV(per_feature=False),
+    EACH: lambda rows: kdi.KDITransformerCV(),
+    "QuantileTransformer": lambda rows: QuantileTransformer(n_quantiles=min(QUANTILES, rows), random_state=0),
+    "MinMaxScaler": lambda rows: MinMaxScaler(),
+    "StandardScaler": lambda rows: StandardScaler(),
+    "PowerTransformer": lambda rows: PowerTransformer(),
+    "SquashingScaler": lambda rows: squashing(),
+    "SplineTransformer": lambda rows: SplineTransformer(),
+}
+METHODS = tuple(TRANSFORMERS)
+
+
+@dataclass(frozen=True)
+class Model:
+    name: str
+    steps: Callable[[], list[Any]]
+
+
+LINEAR = Model("linear regression", lambda: [LinearRegression()])
+BAYES = Model("PCA + naive Bayes", lambda: [PCA(2), GaussianNB()])
+LOGISTIC = Model("logistic regression", lambda: [LogisticRegression(max_iter=10_000)])
+MODELS = {model.name: model for model in (LINEAR, BAYES, LOGISTIC)}
+
+
+def pipeline(method: str, model: str, scoring: str, rows: int) -> Pipeline:
+    """Imputation by the median of the training part, the method, the model."""
+    chain = make_pipeline(TRANSFORMERS[method](rows), *MODELS[model].steps())
+    if method == SEARCHED:
+        chain = search(chain, scoring)
+    return make_pipeline(SimpleImputer(strategy="median", keep_empty_features=True), chain)
+
+
+def search(chain: Pipeline, scoring: str | None = None, n_jobs: int | None = None) -> GridSearchCV:
+    """One alpha for all features, by cross-validation of the model itself."""
+    return GridSearchCV(chain, {"kditransformer__alpha": list(kdi.ALPHAS)}, scoring=scoring, cv=FOLDS, n_jobs=n_jobs)
+
+
+def fingerprint(method: str, model: str, scoring: str) -> str:
+    """What the scores of a method depend on, apart from the data: kept ones are for this only."""
+    libraries = ["kdi", "numpy", "scipy", "scikit-learn"]
+    libraries += ["kditransform"] if method == THEIRS else ["skrub"] if method == "SquashingScaler" else []
+    # The version of kdi does not change with every line of it, and the search for alpha is what is being worked on.
+    code = [f"sources {sources()}"] if method in (SINGLE, EACH) else []
+    versions = [f"{library} {version(library)}" for library in libraries]
+    text = "; ".join([*versions, *code, scoring, repr(pipeline(method, model, scoring, QUANTILES))])
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@cache
+def sources() -> str:
+    files = sorted(Path(kdi.__file__).parent.glob("*.py"))
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
