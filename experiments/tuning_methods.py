@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.decomposition import PCA
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression, LogisticRegressionCV
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -32,7 +32,25 @@ SEARCHED = "kdi, one alpha by inner CV"
 SINGLE = "kdi, one alpha tuned"
 EACH = "kdi, alpha per feature"
 FOLDS = 5
+SOLVER = "newton-cholesky"  # the fastest for few columns
+PENALTIES = np.logspace(-2, 3, 6)  # C of the logistic regression
 QUANTILES = 1000  # QuantileTransformer's default, which it lowers to the rows there are with a warning
+
+
+class SearchedKDITransformer(TransformerMixin, BaseEstimator):
+    """One alpha for all features, by cross-validation of a model."""
+
+    def __init__(self, model: str = "", scoring: str | None = None) -> None:
+        self.model = model
+        self.scoring = scoring
+
+    def fit(self, X: Any, y: Any) -> Self:
+        chain = make_pipeline(kdi.KDITransformer(), *MODELS[self.model].searched())
+        self.fitted_ = search(chain, self.scoring).fit(X, y).best_estimator_[0]
+        return self
+
+    def transform(self, X: Any) -> Any:
+        return self.fitted_.transform(X)
 
 
 class CopyingKDITransformer(TransformerMixin, BaseEstimator):
@@ -58,7 +76,7 @@ def squashing() -> Any:
 TRANSFORMERS: dict[str, Callable[[int], Any]] = {
     THEIRS: lambda rows: CopyingKDITransformer(),
     BASE: lambda rows: kdi.KDITransformer(alpha=1.0),
-    SEARCHED: lambda rows: kdi.KDITransformer(),
+    SEARCHED: lambda rows: SearchedKDITransformer(),
     SINGLE: lambda rows: kdi.KDITransformerCV(per_feature=False),
     EACH: lambda rows: kdi.KDITransformerCV(),
     "QuantileTransformer": lambda rows: QuantileTransformer(n_quantiles=min(QUANTILES, rows), random_state=0),
@@ -75,20 +93,39 @@ METHODS = tuple(TRANSFORMERS)
 class Model:
     name: str
     steps: Callable[[], list[Any]]
+    stand_in: Callable[[], list[Any]] | None = None  # a cheaper model to search alpha with
+
+    def searched(self) -> list[Any]:
+        return (self.stand_in or self.steps)()
+
+
+def logistic() -> list[Any]:
+    return [LogisticRegression(max_iter=10_000)]
+
+
+def of_one_penalty() -> list[Any]:
+    return [LogisticRegression(C=10, solver=SOLVER, max_iter=10_000)]
+
+
+def penalised() -> list[Any]:
+    """Transformers scale features differently, so that no one penalty would be fair to all."""
+    return [LogisticRegressionCV(Cs=PENALTIES, cv=4, scoring="neg_log_loss", solver=SOLVER, max_iter=10_000)]
 
 
 LINEAR = Model("linear regression", lambda: [LinearRegression()])
 BAYES = Model("PCA + naive Bayes", lambda: [PCA(2), GaussianNB()])
-LOGISTIC = Model("logistic regression", lambda: [LogisticRegression(max_iter=10_000)])
-MODELS = {model.name: model for model in (LINEAR, BAYES, LOGISTIC)}
+LOGISTIC = Model("logistic regression", logistic)
+PENALISED = Model("logistic regression, C by CV", penalised, of_one_penalty)
+MODELS = {model.name: model for model in (LINEAR, BAYES, LOGISTIC, PENALISED)}
 
 
 def pipeline(method: str, model: str, scoring: str, rows: int) -> Pipeline:
     """Imputation by the median of the training part, the method, the model."""
-    chain = make_pipeline(TRANSFORMERS[method](rows), *MODELS[model].steps())
+    transformer = TRANSFORMERS[method](rows)
     if method == SEARCHED:
-        chain = search(chain, scoring)
-    return make_pipeline(SimpleImputer(strategy="median", keep_empty_features=True), chain)
+        transformer.set_params(model=model, scoring=scoring)
+    imputer = SimpleImputer(strategy="median", keep_empty_features=True)
+    return make_pipeline(imputer, transformer, *MODELS[model].steps())
 
 
 def search(chain: Pipeline, scoring: str | None = None, n_jobs: int | None = None) -> GridSearchCV:

@@ -67,31 +67,34 @@ def targets(rows: list[Row]) -> list[Target]:
         title = f"{DATA[row['data']]}, rMSE with an alpha per feature at most {most:.3f}"
         found.append(Target(title, f"{error:.4f}", error <= most))
     for model in (BAYES.name, LOGISTIC.name):
-        found += classification_targets(chosen(rows, part="classification", model=model, method=EACH), model)
+        found += classification_targets(chosen(rows, part="classification", model=model), model)
     benchmarks = chosen(rows, part="benchmarks")
     found += benchmark_targets(benchmarks) if benchmarks else [Target("Small Data Benchmarks", "not run", False)]
     return found + time_targets(chosen(rows, part="time"))
 
 
 def classification_targets(rows: list[Row], model: str) -> list[Target]:
-    differences = {row["data"]: float(row["difference"]) for row in rows}
-    errors = {row["data"]: float(row["standard_error"]) for row in rows}
-    worst = min(differences, key=lambda data: differences[data] + errors[data])
+    """A standard error may be that of the accuracy at alpha 1, or the smaller one of the difference split by split."""
+    own, base = chosen(rows, method=EACH), chosen(rows, method=BASE)
+    differences = {row["data"]: float(row["difference"]) for row in own}
+    paired = {row["data"]: float(row["standard_error"]) for row in own}
+    plain = {row["data"]: float(row["deviation"]) / np.sqrt(row["runs"]) for row in base}
     better = [data for data, difference in differences.items() if difference > 0]
-    clearly = [data for data in better if differences[data] > errors[data]]
-    said = f"{worst}: {100 * differences[worst]:+.2f} ± {100 * errors[worst]:.2f} points"
+    clearly = [data for data in better if differences[data] > paired[data]]
+    said = f"{len(better)} of {len(own)} ({listed(better)}); by more than one paired standard error {len(clearly)}"
     return [
-        Target(
-            f"{model}: never worse than alpha 1 by more than one standard error",
-            f"the worst is {said}",
-            all(differences[data] >= -errors[data] for data in differences),
+        *(
+            never_worse(f"{model}: never worse than alpha 1 by more than one standard error {kind}", differences, error)
+            for kind, error in (("of its accuracy", plain), ("of the paired difference", paired))
         ),
-        Target(
-            f"{model}: better than alpha 1 on at least two sets",
-            f"{len(better)} of {len(rows)} ({listed(better)}); by more than one standard error {len(clearly)}",
-            len(better) >= 2,
-        ),
+        Target(f"{model}: better than alpha 1 on at least two sets", said, len(better) >= 2),
     ]
+
+
+def never_worse(title: str, differences: dict[str, float], errors: dict[str, float]) -> Target:
+    worst = min(differences, key=lambda data: differences[data] + errors[data])
+    said = f"the worst is {worst}: {100 * differences[worst]:+.2f} ± {100 * errors[worst]:.2f} points"
+    return Target(title, said, all(differences[data] >= -errors[data] for data in differences))
 
 
 def benchmark_targets(rows: list[Row]) -> list[Target]:
@@ -153,9 +156,12 @@ def benchmark_table(rows: list[Row]) -> Table:
         counts = f"{contest.wins} – {contest.losses} – {contest.ties}"
         body.append([*line, counts, p_value(contest.two_sided), p_value(contest.one_sided)])
     header = ["", "mean AUC", "alpha per feature wins – loses – ties", "p", "p, one-sided"]
-    note = f"Weighted one-vs-rest ROC AUC of a logistic regression on {len(names(rows))} sets, each a mean over "
-    note += f"{rows[0]['runs']} stratified 75/25 splits. p-values are Wilcoxon's, of an alpha per feature against the "
-    note += f"method of the line; the one-sided ones ask whether it is better. {SPLINES}"
+    note = "Weighted one-vs-rest ROC AUC of a logistic regression, its C chosen by cross-validation on the training "
+    note += f"part, on {len(names(rows))} sets, each a mean over {rows[0]['runs']} stratified 75/25 splits. One alpha "
+    note += (
+        "by inner CV is chosen at C = 10. p-values are Wilcoxon's, of an alpha per feature against the method of the "
+    )
+    note += f"line; the one-sided ones ask whether it is better. {SPLINES}"
     return Table("Small Data Benchmarks", header, body, note)
 
 
