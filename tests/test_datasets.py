@@ -24,7 +24,7 @@ TEXT = """% a comment, with @data in it
 % another
 1.5, small, 3, yes
 ?,large,4,no
--2e3 , ? , ?, no
+-2e3,?,?,no
 """
 
 
