@@ -37,6 +37,8 @@ from experiments.tuning_methods import (
     LINEAR,
     LOGISTIC,
     METHODS,
+    MISSING,
+    NEEDED,
     PENALISED,
     SEARCHED,
     SINGLE,
@@ -50,7 +52,7 @@ __all__ = ["LIBRARIES", "measure", "tables"]
 
 Row = dict[str, Any]
 
-LIBRARIES = ("kditransform", "skrub")
+LIBRARIES = tuple(library for library in NEEDED.values() if library not in MISSING)
 SPLITS, QUICK_SPLITS = 30, 2
 MOST_ROWS, MOST_COLUMNS = 1_000, 40  # of the benchmarks
 QUICK_SETS = 5
@@ -78,6 +80,8 @@ BENCHMARKS = Part("benchmarks", (PENALISED.name,), "AUC", "roc_auc_ovr_weighted"
 
 
 def measure(quick: bool) -> list[Row]:
+    for library in MISSING:
+        print(f"Left out: {library} is not installed", flush=True)
     n_splits = QUICK_SPLITS if quick else SPLITS
     tasks = [
         split_task(part, data, model, method, n_splits)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,7 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.decomposition import PCA
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LinearRegression, LogisticRegression, LogisticRegressionCV
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -86,7 +87,9 @@ TRANSFORMERS: dict[str, Callable[[int], Any]] = {
     "SquashingScaler": lambda rows: squashing(),
     "SplineTransformer": lambda rows: SplineTransformer(),
 }
-METHODS = tuple(TRANSFORMERS)
+NEEDED = {THEIRS: "kditransform", "SquashingScaler": "skrub"}  # libraries of others, which may be missing
+MISSING = [library for library in NEEDED.values() if find_spec(library) is None]
+METHODS = tuple(name for name in TRANSFORMERS if NEEDED.get(name) not in MISSING)
 
 
 @dataclass(frozen=True)
@@ -109,7 +112,8 @@ def of_one_penalty() -> list[Any]:
 
 def penalised() -> list[Any]:
     """Transformers scale features differently, so that no one penalty would be fair to all."""
-    return [LogisticRegressionCV(Cs=PENALTIES, cv=4, scoring="neg_log_loss", solver=SOLVER, max_iter=10_000)]
+    model = LogisticRegression(solver=SOLVER, max_iter=10_000)
+    return [GridSearchCV(model, {"C": PENALTIES}, scoring="neg_log_loss", cv=4)]
 
 
 LINEAR = Model("linear regression", lambda: [LinearRegression()])
@@ -136,7 +140,7 @@ def search(chain: Pipeline, scoring: str | None = None, n_jobs: int | None = Non
 def fingerprint(method: str, model: str, scoring: str) -> str:
     """What the scores of a method depend on, apart from the data: kept ones are for this only."""
     libraries = ["kdi", "numpy", "scipy", "scikit-learn"]
-    libraries += ["kditransform"] if method == THEIRS else ["skrub"] if method == "SquashingScaler" else []
+    libraries += [NEEDED[method]] if method in NEEDED else []
     # The version of kdi does not change with every line of it, and the search for alpha is what is being worked on.
     code = [f"sources {sources()}"] if method in (SINGLE, EACH) else []
     versions = [f"{library} {version(library)}" for library in libraries]
