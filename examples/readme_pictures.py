@@ -1,4 +1,4 @@
-"""The pictures of the README and the docs: alpha between its limits, where correlations disagree, and clusters."""
+"""The pictures of the README and the docs: alpha, its tuning, where correlations disagree, and clusters."""
 
 from pathlib import Path
 
@@ -7,6 +7,7 @@ from demo import DATA, named_comparison, read_table
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from sklearn.model_selection import train_test_split
 
 import kdi
 
@@ -94,11 +95,29 @@ def draw_clusters() -> Figure:
     return figure
 
 
+def draw_tuning() -> Figure:
+    """What each feature of California housing gains by an alpha of its own, on the training part of docs/tuning.md."""
+    names, table = read_table(DATA)
+    train, _ = train_test_split(table, test_size=0.3, random_state=0)
+    model = kdi.KDITransformerCV().fit(train[:, :-1], train[:, -1])
+    display = kdi.AlphaDisplay(
+        alphas=model.alphas_,
+        scores=model.scores_,
+        standard_errors=model.standard_errors_,
+        chosen=model.alpha_,
+        reference=model.common_alpha_,
+        feature_names=names[:-1],
+        score_name="R² in rows left out",
+    )
+    return display.plot().figure_
+
+
 def main() -> None:
     IMAGES.mkdir(parents=True, exist_ok=True)
     draw(sample()).savefig(IMAGES / "alpha.png", dpi=140)
     draw_correlations().savefig(IMAGES / "correlation.png", dpi=120)
     draw_clusters().savefig(IMAGES / "clusters.png", dpi=120)
+    draw_tuning().savefig(IMAGES / "tuning.png", dpi=120)
 
 
 if __name__ == "__main__":

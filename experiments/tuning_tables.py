@@ -7,7 +7,7 @@ import numpy as np
 from scipy.stats import wilcoxon
 
 from benchmarks.report import Table, Target, number, target_table
-from experiments.tuning_methods import BASE, BAYES, EACH, LOGISTIC, METHODS, SEARCHED, SINGLE
+from experiments.tuning_methods import BASE, BAYES, EACH, LOGISTIC, SEARCHED, SINGLE
 
 Row = dict[str, Any]
 
@@ -51,6 +51,11 @@ def names(rows: Iterable[Row]) -> list[str]:
     return list(dict.fromkeys(row["data"] for row in rows))
 
 
+def methods(rows: Iterable[Row]) -> list[str]:
+    """In the order of the rows."""
+    return list(dict.fromkeys(row["method"] for row in rows))
+
+
 def value(rows: Iterable[Row], **fields: str) -> float:
     (row,) = chosen(rows, **fields)
     return float(row["value"])
@@ -78,7 +83,7 @@ def classification_targets(rows: list[Row], model: str) -> list[Target]:
     own, base = chosen(rows, method=EACH), chosen(rows, method=BASE)
     differences = {row["data"]: float(row["difference"]) for row in own}
     paired = {row["data"]: float(row["standard_error"]) for row in own}
-    plain = {row["data"]: float(row["deviation"]) / np.sqrt(row["runs"]) for row in base}
+    plain = {row["data"]: float(row["deviation"]) / np.sqrt(float(row["runs"])) for row in base}
     better = [data for data, difference in differences.items() if difference > 0]
     clearly = [data for data in better if differences[data] > paired[data]]
     said = f"{len(better)} of {len(own)} ({listed(better)}); by more than one paired standard error {len(clearly)}"
@@ -126,13 +131,13 @@ def time_targets(rows: list[Row]) -> list[Target]:
 
 
 def regression_table(rows: list[Row]) -> Table:
-    body = [[method, *(cell(rows, data, method, 1, 4) for data in names(rows))] for method in METHODS]
+    body = [[method, *(cell(rows, data, method, 1, 4) for data in names(rows))] for method in methods(rows)]
     note = f"Mean over {rows[0]['runs']} random 70/30 splits; lower is better. {ERRORS} {SPLINES}"
     return Table("rMSE of a linear regression", ["", *(DATA[data] for data in names(rows))], body, note)
 
 
 def classification_table(rows: list[Row], model: str) -> Table:
-    body = [[method, *(cell(rows, data, method, 100, 2) for data in names(rows))] for method in METHODS]
+    body = [[method, *(cell(rows, data, method, 100, 2) for data in names(rows))] for method in methods(rows)]
     note = f"Mean over {rows[0]['runs']} stratified 70/30 splits. {ERRORS} {SPLINES}"
     return Table(f"Accuracy in percent, {model}", ["", *(data.capitalize() for data in names(rows))], body, note)
 
@@ -147,7 +152,7 @@ def cell(rows: list[Row], data: str, method: str, scale: float, digits: int) -> 
 
 def benchmark_table(rows: list[Row]) -> Table:
     body = []
-    for method in METHODS:
+    for method in methods(rows):
         line = [method, f"{mean_value(rows, method):.4f}"]
         if method == EACH:
             body.append([*line, "–", "–", "–"])
@@ -167,9 +172,11 @@ def benchmark_table(rows: list[Row]) -> Table:
 
 def time_table(rows: list[Row]) -> Table:
     body = [[row["method"], f"{float(row['value']):.3f}", f"{float(row['ratio']):.2f}"] for row in rows]
-    note = f"Median of {rows[0]['runs']} rounds in which all take turns, {rows[0]['rows']:,} × {rows[0]['columns']}, "
-    note += "20 alphas, 5 folds; the ratio to the first line is a median of rounds too. "
-    note += "Where n_jobs is not named it is what the class takes by itself."
+    note = (
+        f"Median of {rows[0]['runs']} rounds in which all take turns, {int(rows[0]['rows']):,} × {rows[0]['columns']}, "
+    )
+    note += "20 alphas, 5 folds; the ratio to the first line is "
+    note += "a median of rounds too. Where n_jobs is not named it is what the class takes by itself."
     return Table("Seconds to tune California housing", ["", "seconds", "ratio"], body, note)
 
 
@@ -185,7 +192,7 @@ def seconds_table(rows: list[Row]) -> Table:
                 for place in places.values()
             ),
         ]
-        for method in METHODS
+        for method in methods(regression)
     ]
     note = "Median over splits (a mean over sets), on one thread, while another process is busy with the same."
     return Table("Seconds to fit the method and the model", ["", *places], body, note)
@@ -195,9 +202,9 @@ def set_table(rows: list[Row]) -> Table:
     body = []
     for data in names(rows):
         own = {row["method"]: row for row in chosen(rows, data=data)}
-        scores = [f"{float(own[method]['value']):.4f}" for method in METHODS]
-        body.append([data, f"{own[BASE]['rows']:,}", f"{own[BASE]['columns']}", *scores])
-    return Table("AUC on each of the Small Data Benchmarks", ["", "rows", "columns", *METHODS], body)
+        scores = [f"{float(own[method]['value']):.4f}" for method in methods(rows)]
+        body.append([data, f"{int(own[BASE]['rows']):,}", f"{own[BASE]['columns']}", *scores])
+    return Table("AUC on each of the Small Data Benchmarks", ["", "rows", "columns", *methods(rows)], body)
 
 
 def mean_value(rows: list[Row], method: str) -> float:

@@ -9,6 +9,7 @@ from kdi.transformer import KDITransformer
 
 if TYPE_CHECKING:
     from kdi import compat
+    from kdi.alpha_display import AlphaDisplay
     from kdi.clusters import cluster
     from kdi.comparison import compare_correlations
     from kdi.correlate import correlation
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ALPHAS",
     "KDE1D",
+    "AlphaDisplay",
     "ClusterDisplay",
     "CorrelationDisplay",
     "KDIDiscretizer",
@@ -41,6 +43,7 @@ __version__ = "0.1.0"
 # Loaded when first asked for, so that pipelines that only transform do not wait for the rest: name to module.
 _LATER = {
     "ALPHAS": "kdi.paths",
+    "AlphaDisplay": "kdi.alpha_display",
     "ClusterDisplay": "kdi.plotting",
     "CorrelationDisplay": "kdi.plotting",
     "KDIDiscretizer": "kdi.discretizer",

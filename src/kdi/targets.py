@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -13,6 +14,7 @@ from kdi._typing import Floats
 Task = Literal["auto", "regression", "classification"]
 TASKS = ("auto", "regression", "classification")
 LABEL_ROWS = 5  # whole numbers each of which occurs so often are taken for labels
+FEW_LABELS = 20  # and so many that do on average, since classes may be rare
 
 
 def as_target(name: str, y: Any, table: Any) -> Any:
@@ -21,22 +23,35 @@ def as_target(name: str, y: Any, table: Any) -> Any:
         raise ValueError(f"{name} requires y to be passed, but the target y is None.")
     column = column_or_1d(y, warn=True)
     check_consistent_length(table, column)
+    if column.dtype.kind == "O" and any(value is None or str(value) == "<NA>" for value in column):  # pandas has that
+        raise ValueError("Input y contains NaN.")
     assert_all_finite(column, input_name="y")
+    if column.dtype.kind == "O" and all(isinstance(one, Real) and not isinstance(one, bool) for one in column):
+        return column.astype(float)
     return column
 
 
-def are_labels(y: Any, task: Task) -> bool:
+def are_labels(y: Any, task: Task, weights: Floats) -> bool:
     """Whether y holds labels of classes: as it is said, or what is not a number, or a few whole numbers.
 
-    Whole numbers are taken for labels where each occurs in five rows at least. Counts and ages have a tail of numbers
-    that occur once or twice.
+    Whole numbers are taken for labels where each occurs in five rows at least, or where there are no more than 20 that
+    occur in five rows on average. Counts and ages are more, with a tail of numbers that occur once or twice.
     """
     if task != "auto":
         return task == "classification"
     if y.dtype.kind not in "fiu":
         return True
-    distinct, counts = np.unique(y, return_counts=True)
-    return bool(np.all(distinct == np.floor(distinct)) and (len(distinct) <= 2 or counts.min() >= LABEL_ROWS))
+    seen = weights > 0
+    distinct, places = np.unique(y[seen], return_inverse=True)
+    counts = np.bincount(places, repetitions(weights[seen]))
+    whole = np.all(distinct == np.floor(distinct))
+    few = len(distinct) <= FEW_LABELS and counts.mean() >= LABEL_ROWS
+    return bool(whole and (len(distinct) <= 2 or few or counts.min() >= LABEL_ROWS))
+
+
+def repetitions(weights: Floats) -> Floats:
+    """How many observations rows are: a weight of 2 is two, and one below 1 is one still, unless it is 0."""
+    return np.where(weights > 0, np.maximum(weights, 1.0), 0.0)
 
 
 def target_matrix(y: Any, labels: bool, weights: Floats) -> tuple[Floats, float]:

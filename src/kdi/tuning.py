@@ -9,9 +9,9 @@ from sklearn.base import is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from kdi._input import check_count, is_whole, refuse_infinite
+from kdi._input import is_whole, refuse_infinite
 from kdi._threads import count_threads
 from kdi._typing import Floats, Integers, KernelName, OutOfRange, Table
 from kdi.candidates import Candidates
@@ -36,8 +36,8 @@ class KDITransformerCV(FittedMaps):
     """KDITransformer with an alpha for each feature, chosen by cross-validation of a model of y.
 
     The alpha that is best for all features alike is found first, then each feature in turn takes the alpha that is best
-    for it with the others as they are. A move is made only where it improves the score by more than the standard error
-    of the improvement: without good reason every alpha stays 1.
+    for it with the others as they are. Alphas leave 1, and then the common alpha, only where that improves the score by
+    more than the standard error of the improvement.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class KDITransformerCV(FittedMaps):
         Folds of "cv", and of an estimator.
     task : {"auto", "regression", "classification"}, default="auto"
         What y is. "auto" takes for labels what is not a number, and whole numbers of which each occurs in five rows or
-        more.
+        more, or of which there are at most 20 that do on average.
     ridge : float, default=10.0
         Penalty of the ridge model on squared coefficients, as in `sklearn.linear_model.Ridge`. Features lie in [0, 1].
     estimator : scikit-learn estimator, optional
@@ -163,8 +163,10 @@ class KDITransformerCV(FittedMaps):
             )
         table, weights = self._read_whole(X, sample_weight)
         target = as_target(type(self).__name__, y, table)
-        labels = self._has_labels(target)
-        splits = self._splits(table, target, labels)
+        if weights is not None and not (self.estimator is None or has_fit_parameter(self.estimator, "sample_weight")):
+            raise ValueError(f"{type(self.estimator).__name__} does not take the sample_weight that was given.")
+        labels = self._has_labels(target, weights)
+        splits = self._splits(table, target, weights, labels)
         folds = [fitted for fitted, _ in splits] + [np.arange(len(table))]
         sketches, seen = sketch_folds(table, weights, folds, kernel, float(alphas[0]), self.n_jobs)
         refuse_infinite(self, seen.infinite_columns)
@@ -183,8 +185,8 @@ class KDITransformerCV(FittedMaps):
     def to_transformer(self) -> KDITransformer:
         """The fitted KDITransformer with the alphas that were chosen; it can learn from more data."""
         check_is_fitted(self)
-        shared = {name: value for name, value in self.get_params(deep=False).items() if hasattr(_PLAIN, name)}
-        model = KDITransformer(self.alpha_.tolist(), **shared)
+        names = set(KDITransformer._get_param_names()) - {"alpha"}
+        model = KDITransformer(self.alpha_.tolist(), **{name: getattr(self, name) for name in names})
         for name in ("n_features_in_", "feature_names_in_", "sketches_", "n_samples_seen_", "_maps"):
             if hasattr(self, name):
                 setattr(model, name, getattr(self, name))
@@ -194,19 +196,27 @@ class KDITransformerCV(FittedMaps):
         """The fitted transformer as JSON text, without its scores; `KDITransformer.from_json` reads it."""
         return self.to_transformer().to_json()
 
-    def _has_labels(self, target: Any) -> bool:
+    def _has_labels(self, target: Any, weights: Floats | None) -> bool:
         if self.estimator is not None and self.task == "auto":
             return bool(is_classifier(self.estimator))
-        return are_labels(target, self.task)
+        return are_labels(target, self.task, np.ones(len(target)) if weights is None else weights)
 
-    def _splits(self, table: Table, target: Any, labels: bool) -> list[tuple[Integers, Integers]]:
+    def _splits(
+        self, table: Table, target: Any, weights: Floats | None, labels: bool
+    ) -> list[tuple[Integers, Integers]]:
         """Rows to fit to and rows to judge by, of each fold; none where each row is left out in turn."""
         plain = self.cv is None or is_whole(self.cv)
         if self.estimator is None and (self.criterion == "loo" or (self.criterion == "auto" and plain)):
             return []
         every = np.arange(len(table))
         splits = check_cv(self.cv, target, classifier=labels).split(table, target)
-        return [(every[fitted], every[tested]) for fitted, tested in splits]
+        found = [(every[fitted], every[tested]) for fitted, tested in splits]
+        for rows in [rows for split in found for rows in split] or [every[:0]]:
+            if not (len(rows) if weights is None else weights[rows].any()):
+                raise ValueError(
+                    f"cv must leave rows to fit to and to judge by, got {self.cv!r}, which has a fold of none."
+                )
+        return found
 
     def _criterion(
         self,
@@ -272,20 +282,20 @@ class KDITransformerCV(FittedMaps):
             raise ValueError(f"task must be one of {list(TASKS)}, got {self.task!r}.")
         if not isinstance(self.ridge, int | float | np.number) or not 0 < self.ridge < np.inf:
             raise ValueError(f"ridge must be a positive number, got {self.ridge!r}.")
-        if self.max_passes is None:
-            raise ValueError("max_passes must be a whole number >= 1, got None.")
-        check_count("max_passes", self.max_passes, least=1)
+        if not isinstance(self.per_feature, bool | np.bool_):
+            raise ValueError(f"per_feature must be True or False, got {self.per_feature!r}.")
+        if not is_whole(self.max_passes) or self.max_passes < 1:
+            raise ValueError(f"max_passes must be a whole number >= 1, got {self.max_passes!r}.")
         if self.estimator is None and self.scoring is not None:
-            raise ValueError("scoring is the score of an estimator, and none was given.")
+            raise ValueError(f"scoring is for an estimator, and none was given; got {self.scoring!r}.")
+        if self.estimator is not None and self.criterion == "loo":
+            raise ValueError("an estimator is judged by the folds of cv; criterion must be 'auto' or 'cv', got 'loo'.")
         return super()._check_parameters()
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
-
-
-_PLAIN = KDITransformer()
 
 
 def _nearest_to_one(alphas: Floats) -> int:

@@ -1,0 +1,373 @@
+"""AlphaDisplay: the criterion by which KDITransformerCV chose, against alpha, with a panel for each feature."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import ceil
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from kdi._input import as_numbers, check_count, is_whole
+from kdi._names import quoted
+from kdi._typing import Floats
+from kdi.plotting import BLUE, GREY, ORANGE, _pyplot
+from kdi.tuning import KDITransformerCV, _nearest_to_one
+
+MOST_LABELS = 5  # of an axis, ∞ and 0 not counted: panels are narrow
+
+
+class AlphaDisplay:
+    """The score at every alpha, with a panel for each feature.
+
+    Each panel has the score with its feature at each alpha and the others as they were. The alpha compared with is
+    where the grey lines cross; the band is one standard error of the difference to the score there, so that an alpha
+    whose band lies above the level line is better beyond a standard error. The dot is what was chosen. Panels share the
+    axis of scores: a curve that looks flat belongs to a feature whose alpha matters little.
+
+    Parameters
+    ----------
+    alphas : array-like of shape (n_alphas,)
+        0 and inf have places of their own at the ends of the axis.
+    scores : array-like of shape (n_alphas, n_features)
+        Higher is better.
+    standard_errors : array-like of the shape of scores, optional
+        Of the differences to the scores at the alpha compared with. Where they are infinite no band is drawn.
+    chosen : array-like of shape (n_features,)
+        The alpha that was chosen for each feature.
+    reference : float, default=1.0
+        The alpha compared with.
+    feature_names : sequence of str, optional
+        "x0", "x1" and so on by default.
+    score_name : str, default="score"
+
+    Attributes
+    ----------
+    axes_ : ndarray of Axes
+        The panels of the last `plot`.
+    ax_, figure_
+        The first panel, and its figure.
+    features_ : list of int
+        The features that the panels show.
+    lines_ : list of matplotlib Line2D
+        The curves of scores.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import kdi
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.lognormal(sigma=2, size=(500, 2))
+    >>> y = np.log(X[:, 0]) + X[:, 1] / 10 + rng.normal(size=500)
+    >>> model = kdi.KDITransformerCV().fit(X, y)
+    >>> display = kdi.AlphaDisplay.from_estimator(model)  # doctest: +SKIP
+    """
+
+    ax_: Any
+    axes_: Any
+    figure_: Any
+    features_: list[int]
+    lines_: list[Any]
+
+    def __init__(
+        self,
+        *,
+        alphas: ArrayLike,
+        scores: ArrayLike,
+        standard_errors: ArrayLike | None = None,
+        chosen: ArrayLike,
+        reference: float = 1.0,
+        feature_names: Iterable[Any] | None = None,
+        score_name: str = "score",
+    ) -> None:
+        given = as_numbers(alphas, "alphas")
+        if given.ndim != 1 or not given.size or not np.all(given >= 0) or len(np.unique(given)) < len(given):
+            raise ValueError(f"alphas must be distinct numbers >= 0 (inf included), got {alphas!r}.")
+        table = as_numbers(scores, "scores")
+        if table.ndim != 2 or table.shape[0] != len(given) or not table.shape[1]:
+            raise ValueError(f"scores must have shape ({len(given)}, n_features), got {table.shape}.")
+        if not np.isfinite(table).all():
+            raise ValueError("scores must be finite.")
+        errors = (
+            np.full(table.shape, np.inf) if standard_errors is None else as_numbers(standard_errors, "standard_errors")
+        )
+        if errors.shape != table.shape:
+            raise ValueError(f"standard_errors must have the shape of scores, {table.shape}, got {errors.shape}.")
+        names = [f"x{j}" for j in range(table.shape[1])] if feature_names is None else [str(n) for n in feature_names]
+        picked = as_numbers(chosen, "chosen")
+        for name, what in (("feature_names", len(names)), ("chosen", picked.size)):
+            if what != table.shape[1]:
+                raise ValueError(f"{name} must have one entry for each of {table.shape[1]} features, got {what}.")
+        order = np.argsort(given)
+        self.alphas, self.scores, self.standard_errors = given[order], table[order], errors[order]
+        self.chosen, self.reference = picked.ravel(), float(reference)
+        for name, value in [("reference", self.reference), *(("chosen", value) for value in self.chosen)]:
+            if value not in self.alphas:
+                raise ValueError(f"{name} must be among the alphas, got {value}.")
+        self.feature_names, self.score_name = names, score_name
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: KDITransformerCV,
+        *,
+        features: Any = None,
+        max_features: int = 12,
+        n_cols: int = 4,
+        sharey: bool = True,
+        ax: Any = None,
+    ) -> Self:
+        """Plot what a fitted KDITransformerCV chose by.
+
+        Parameters
+        ----------
+        estimator : fitted KDITransformerCV
+            With `per_feature=False` there is one panel, for all features.
+        features, max_features, n_cols, sharey, ax
+            As in `plot`.
+        """
+        _pyplot()
+        if not isinstance(estimator, KDITransformerCV):
+            raise TypeError(
+                f"estimator must be a fitted KDITransformerCV, of a pipeline that step, got {type(estimator).__name__}."
+            )
+        check_is_fitted(estimator)
+        each = estimator.scores_.shape[1] == estimator.n_features_in_
+        # One alpha for all is compared with 1; where no feature was visited, nothing else was.
+        compared = estimator.common_alpha_ if estimator.n_passes_ else _near_one(estimator.alphas_)
+        display = cls(
+            alphas=estimator.alphas_,
+            scores=estimator.scores_,
+            standard_errors=estimator.standard_errors_,
+            chosen=estimator.alpha_ if each else estimator.alpha_[:1],
+            reference=compared,
+            feature_names=estimator.get_feature_names_out() if each else ["all features"],
+            score_name=_score_name(estimator),
+        )
+        return display.plot(ax, features=features, max_features=max_features, n_cols=n_cols, sharey=sharey)
+
+    def plot(
+        self, ax: Any = None, *, features: Any = None, max_features: int = 12, n_cols: int = 4, sharey: bool = True
+    ) -> Self:
+        """Draw the panels.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or array of them, optional
+            One for each feature; a new figure by default. There is no legend in an array of axes:
+            ``figure.legend(*display.ax_.get_legend_handles_labels())`` makes one.
+        features : str, int or sequence of them, optional
+            The features to show, by name or position, in this order. By default those that gain most over the alpha
+            compared with; without those that are the same at every alpha, as columns of two values are.
+        max_features : int, default=12
+            How many are shown at most, where `features` does not say which.
+        n_cols : int, default=4
+            How many panels stand side by side at most.
+        sharey : bool, default=True
+            Whether all panels have the same axis of scores. Otherwise each fills its panel.
+        """
+        plt = _pyplot()
+        for name, count in (("max_features", max_features), ("n_cols", n_cols)):
+            if count is None:
+                raise ValueError(f"{name} must be a whole number >= 1, got None.")
+            check_count(name, count, least=1)
+        shown, note = self._most_gaining(max_features) if features is None else (self._places(features), "")
+        given = None if ax is None else _given_axes(ax, len(shown))
+        grid = _new_axes(plt, len(shown), n_cols, sharey) if given is None else given
+        self.axes_, self.ax_, self.figure_ = grid, grid[0], grid[0].figure
+        self.features_ = shown
+        self.lines_ = [self._draw(panel, j) for panel, j in zip(grid, shown, strict=True)]
+        if sharey:
+            limits = np.array([panel.get_ylim() for panel in grid])
+            for panel in grid:
+                panel.set_ylim(limits[:, 0].min(), limits[:, 1].max())
+        self._say_what_is_what(given is None, f"alpha{note}")
+        _set_titles(grid, [self.feature_names[j] for j in shown], [_said(self.chosen[j]) for j in shown])
+        return self
+
+    @property
+    def _gains(self) -> Floats:
+        """How much better each feature is at its alpha than at the one compared with."""
+        columns = np.arange(len(self.chosen))
+        chosen = self.scores[np.searchsorted(self.alphas, self.chosen), columns]
+        return np.asarray(chosen - self.scores[np.searchsorted(self.alphas, self.reference)])
+
+    def _most_gaining(self, most: int) -> tuple[list[int], str]:
+        """The features that gain most, and a note on those that are left out."""
+        reach = np.ptp(self.scores, axis=0)
+        order = np.lexsort([-reach, -self._gains])
+        flat = order[reach[order] == 0]
+        lively = order[reach[order] > 0]
+        shown = (lively if lively.size else flat)[:most].tolist()
+        most_of = lively.size or flat.size
+        notes = [f"the {len(shown)} of {most_of} features that gain most"] if len(shown) < most_of else []
+        if lively.size and flat.size:
+            notes.append(f"not shown: {flat.size} that no alpha changes")
+        return shown, f" ({'; '.join(notes)})" if notes else ""
+
+    def _places(self, features: Any) -> list[int]:
+        """Features by name or position, as positions."""
+        alone = isinstance(features, str) or not isinstance(features, Iterable)
+        found = []
+        for feature in [features] if alone else features:
+            if isinstance(feature, str) and feature in self.feature_names:
+                found.append(self.feature_names.index(feature))
+            elif is_whole(feature) and 0 <= feature < len(self.feature_names):
+                found.append(int(feature))
+            else:
+                raise ValueError(
+                    f"features must be names or positions below {len(self.feature_names)}, got {feature!r}; "
+                    f"the names are {quoted(self.feature_names, 20)}."
+                )
+        if not found:
+            raise ValueError("features must name at least one feature.")
+        return found
+
+    def _draw(self, panel: Any, j: int) -> Any:
+        """One feature's curve, band and marks."""
+        places, ticks, inner = _axis_of(self.alphas)
+        at = dict(zip(self.alphas.tolist(), places.tolist(), strict=True))
+        scores, errors = self.scores[:, j], self.standard_errors[:, j]
+        step = np.log10(places[-1] / places[0]) * 0.04 or 0.2
+        left, right = places[0] / 10**step, places[-1] * 10**step
+        thin = {"color": GREY, "linewidth": 1}
+        panel.axvline(at[self.reference], **thin, label=f"compared with alpha = {_said(self.reference)}", zorder=1)
+        panel.axhline(scores[self.alphas == self.reference][0], **thin, zorder=1)
+        if self.reference != 1 and min(inner, default=2) <= 1 <= max(inner, default=0):
+            panel.axvline(1, **thin, linestyle=":", label="alpha = 1", zorder=1)
+        known = np.isfinite(errors)
+        if known.any() and np.ptp(scores):
+            low, high = scores - np.where(known, errors, 0), scores + np.where(known, errors, 0)
+            band = {"color": BLUE, "alpha": 0.22, "linewidth": 0, "zorder": 2}
+            panel.fill_between(places, low, high, where=known, **band, label="± standard error")
+        (line,) = panel.plot(places, scores, color=BLUE, linewidth=1.5, marker=".", markersize=4, zorder=3)
+        best = self.chosen[j]
+        mark = {"color": ORANGE, "marker": "o", "markersize": 7, "markeredgecolor": "black", "linestyle": "none"}
+        panel.plot(at[best], scores[self.alphas == best], **mark, zorder=4, label="chosen alpha", clip_on=False)
+        panel.set_xscale("log")
+        panel.set_xlim(left, right)
+        panel.set_xticks(list(ticks), list(ticks.values()))
+        panel.set_xticks(_multiples(inner[0], inner[-1], range(2, 10)) if inner.size else [], minor=True)
+        panel.xaxis.set_minor_formatter("")
+        panel.margins(y=0.08)
+        panel.ticklabel_format(axis="y", useOffset=False)
+        panel.spines[["top", "right"]].set_visible(False)
+        return line
+
+    def _say_what_is_what(self, own: bool, label: str) -> None:
+        """Labels and legend: around the figure if it is ours, or in the axes that were given."""
+        handles, labels = max(
+            (panel.get_legend_handles_labels() for panel in self.axes_), key=lambda both: len(both[1])
+        )
+        if own:
+            self.figure_.supxlabel(label, fontsize=9)
+            self.figure_.supylabel(self.score_name, fontsize=9)
+            n_columns = len(handles) if self.figure_.get_figwidth() > 8 else 2
+            self.figure_.legend(handles, labels, loc="outside upper center", ncols=n_columns, frameon=False, fontsize=9)
+            return
+        for panel in self.axes_:
+            panel.set(xlabel=label, ylabel=self.score_name)
+        if len(self.axes_) == 1:
+            low, high = self.ax_.get_ylim()
+            self.ax_.set_ylim(low, high + 0.3 * (high - low))  # room for the legend
+            legend = self.ax_.legend(loc="upper center", ncols=2, fontsize=8, columnspacing=1.2, borderaxespad=0)
+            legend.get_frame().set(edgecolor="none", alpha=1)
+
+
+def _near_one(alphas: Floats) -> float:
+    return float(alphas[_nearest_to_one(alphas)])
+
+
+def _score_name(estimator: KDITransformerCV) -> str:
+    if estimator.estimator is None:
+        return "R² in rows left out"
+    return estimator.scoring if isinstance(estimator.scoring, str) else f"score of {type(estimator.estimator).__name__}"
+
+
+def _said(alpha: float) -> str:
+    """An alpha in few characters."""
+    if alpha == np.inf:
+        return "∞"
+    if alpha == 0 or 1e-3 <= alpha < 1e4:
+        return f"{alpha:.3g}" if alpha < 1000 else f"{alpha:.0f}"
+    digits, power = f"{alpha:.1e}".split("e")
+    return f"{digits.removesuffix('.0')}e{int(power)}"
+
+
+def _axis_of(alphas: Floats) -> tuple[Floats, dict[float, str], Floats]:
+    """Where alphas stand on a logarithmic axis, labels at some places, and the alphas other than 0 and inf.
+
+    These two have places beyond the others.
+    """
+    inner = alphas[(alphas > 0) & np.isfinite(alphas)]
+    low, high = (inner[0], inner[-1]) if inner.size else (1.0, 1.0)
+    beyond = max((high / low) ** 0.15, 1.5)
+    ends = {low / beyond: "0"} if alphas[0] == 0 else {}
+    ends |= {high * beyond: "∞"} if alphas[-1] == np.inf else {}
+    labels = {place: _said(place) for place in _round_numbers(low, high).tolist()} if inner.size else {}
+    return np.clip(alphas, low / beyond, high * beyond), ends | labels, inner
+
+
+def _multiples(low: float, high: float, steps: Iterable[int]) -> Floats:
+    """Multiples of powers of ten from low to high."""
+    powers = np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
+    numbers = np.outer(10.0**powers, list(steps)).ravel()
+    return numbers[(numbers >= low * (1 - 1e-9)) & (numbers <= high * (1 + 1e-9))]
+
+
+def _round_numbers(low: float, high: float) -> Floats:
+    """A few round numbers from low to high, or the ends where there are none."""
+    inside = _multiples(low, high, (1, 2, 5))
+    if len(inside) > MOST_LABELS:
+        inside = _multiples(low, high, (1,))
+    return np.unique([low, high]) if len(inside) < 2 else inside[:: ceil(len(inside) / MOST_LABELS)]
+
+
+def _given_axes(given: Any, n_panels: int) -> Any:
+    """Axes that were given, as an array of as many as there are panels."""
+    axes = np.array(given, dtype=object).ravel()
+    if len(axes) != n_panels or not all(hasattr(one, "get_xlim") for one in axes):
+        allowed = "one Axes" if n_panels == 1 else f"an array of {n_panels} Axes"
+        got = type(axes[0]).__name__ if len(axes) == 1 else f"{len(axes)} of them"
+        raise ValueError(f"ax must be {allowed}, one a feature, got {got}; `features` says which features are drawn.")
+    return axes
+
+
+def _new_axes(plt: Any, n_panels: int, n_cols: int, sharey: bool) -> Any:
+    """Panels of a new figure, as even a grid as may be, with labels at the outer ones."""
+    n_rows = ceil(n_panels / n_cols)
+    n_cols = ceil(n_panels / n_rows)
+    size = (5.5, 4.0) if n_panels == 1 else (max(2.5 * n_cols + 0.6, 6.0), 1.8 * n_rows + 1.2)
+    _, grid = plt.subplots(
+        n_rows, n_cols, figsize=size, sharex=True, sharey=sharey, squeeze=False, layout="constrained"
+    )
+    axes = grid.ravel()
+    for place, panel in enumerate(axes):
+        if place >= n_panels:
+            panel.remove()
+        elif place + n_cols >= n_panels:  # nothing below it
+            panel.tick_params(labelbottom=True)
+    return axes[:n_panels]
+
+
+def _set_titles(axes: Any, names: list[str], chosen: list[str]) -> None:
+    """The name of each feature at the left of its panel, the alpha that was chosen for it at the right."""
+    said = {"loc": "right", "fontsize": 8, "color": "0.3"}
+    right = [panel.set_title(f"alpha = {alpha}", **said) for panel, alpha in zip(axes, chosen, strict=True)]
+    axes[0].figure.canvas.figure.draw_without_rendering()  # before long names, which would narrow the panels
+    for panel, name, other in zip(axes, names, right, strict=True):
+        words = " ".join(name.split())
+        title = panel.set_title(words, loc="left", fontsize=9, parse_math=False)  # names are data: a $ in them is a $
+        _shorten(title, panel.bbox.width - other.get_window_extent().width - 8)
+
+
+def _shorten(text: Any, room: float) -> None:
+    """Leave out the middle of a text that is wider than its room; names often differ at the end."""
+    words, width = text.get_text(), text.get_window_extent().width
+    length = len(words) if width <= room else max(int(len(words) * room / width), 2)
+    while width > room and length > 1:
+        head = ceil(length / 2)
+        text.set_text(f"{words[:head]}…{words[len(words) - length + head :]}")
+        width, length = text.get_window_extent().width, length - 1
