@@ -9,15 +9,18 @@ import polars as pl
 import pytest
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.compose import ColumnTransformer, make_column_transformer
-from sklearn.linear_model import LinearRegression, Ridge
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import FeatureUnion, make_pipeline, make_union
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
+from threadpoolctl import threadpool_limits
 
-from kdi import KDITransformer
+from kdi import KDITransformer, KDITransformerCV
 
 CONFIGURATIONS = [
     KDITransformer(),
@@ -28,15 +31,24 @@ CONFIGURATIONS = [
     KDITransformer(n_quantiles=20, n_jobs=2),
     KDITransformer(output_distribution="normal", out_of_range="linear"),
 ]
+FEW = [0.05, 0.3, 1.0, 4.0]
+TUNED = [
+    KDITransformerCV(),
+    KDITransformerCV(criterion="cv", cv=3, per_feature=False),
+    KDITransformerCV([0, 0.3, 1, np.inf], task="regression", kernel="gaussian", output_distribution="normal"),
+    KDITransformerCV(FEW, task="classification", cv=2, criterion="cv", out_of_range="linear"),
+    KDITransformerCV([0.1, 1], estimator=DecisionTreeRegressor(max_depth=2, random_state=0), cv=2, max_passes=1),
+]
 
 
-@parametrize_with_checks(CONFIGURATIONS)
+@parametrize_with_checks([*CONFIGURATIONS, *TUNED])
 def test_sklearn(estimator, check):
     check(estimator)
 
 
-def test_check_estimator_with_no_expected_failures():
-    results = check_estimator(KDITransformer(), on_skip=None)
+@pytest.mark.parametrize("model", [KDITransformer(), KDITransformerCV()], ids=str)
+def test_check_estimator_with_no_expected_failures(model):
+    results = check_estimator(model, on_skip=None)
     assert results
     # scikit-learn skips its array API check unless SCIPY_ARRAY_API is set; nothing else may be skipped
     others = {result["check_name"]: result["status"] for result in results if "array_api" not in result["check_name"]}
@@ -227,3 +239,90 @@ def test_joblib_workers(table):
     )
     for alpha, part in zip((0.1, 1.0, 10.0), parts, strict=True):
         assert_allclose(part, KDITransformer(alpha).fit_transform(table), rtol=0, atol=0)
+
+
+class TestTuned:
+    """KDITransformerCV among the others."""
+
+    @pytest.mark.parametrize("container", ["pandas", "polars"])
+    def test_set_output(self, container, frame, target):
+        out = KDITransformerCV(FEW).set_output(transform=container).fit_transform(frame, target)
+        assert type(out).__module__.startswith(container)
+        assert list(out.columns) == ["a", "b", "c", "d"]
+        assert_array_equal(np.asarray(out), KDITransformerCV(FEW).fit_transform(frame, target))
+
+    def test_clone_and_pickle(self, table, target):
+        model = KDITransformerCV(FEW, estimator=Ridge(2), cv=KFold(3)).fit(table, target)
+        copied = clone(model)
+        assert not hasattr(copied, "alpha_")
+        assert_array_equal(copied.fit(table, target).scores_, model.scores_)
+        again = pickle.loads(pickle.dumps(model))
+        assert_array_equal(again.transform(table), model.transform(table))
+        assert_array_equal(again.scores_, model.scores_)
+        assert_array_equal(again.alpha_, model.alpha_)
+
+    def test_nested_parameters(self):
+        model = KDITransformerCV(estimator=Ridge(2)).set_params(estimator__alpha=3, ridge=0.5)
+        assert model.get_params()["estimator__alpha"] == 3
+        assert model.ridge == 0.5
+
+    def test_pipelines_and_searches(self, table, target):
+        pipeline = make_pipeline(KDITransformerCV(FEW), StandardScaler(), LinearRegression())
+        assert pipeline.fit(table, target).score(table, target) > 0.6
+        assert np.isfinite(cross_val_score(pipeline, table, target, cv=3)).all()
+        grid = {"kditransformercv__ridge": [0.1, 10], "kditransformercv__per_feature": [True, False]}
+        search = GridSearchCV(pipeline, grid, cv=3).fit(table, target)
+        assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+        assert hasattr(search.best_estimator_[0], "scores_")
+
+    def test_classifiers_in_pipelines(self, table, target):
+        labels = np.where(target > np.median(target), "high", "low")
+        pipeline = make_pipeline(KDITransformerCV(FEW), LogisticRegression())
+        assert cross_val_score(pipeline, table, labels, cv=3).mean() > 0.7
+
+    def test_an_estimator_that_is_a_pipeline(self, table, target):
+        scaled = make_pipeline(StandardScaler(), Ridge(0.1))
+        model = KDITransformerCV(FEW, estimator=scaled, cv=3).fit(table, target)
+        assert model.scores_.shape == (4, 4)
+        assert model.best_score_ >= model.base_score_
+        assert not hasattr(scaled[-1], "coef_")  # clones were fitted
+
+    def test_an_estimator_is_given_what_is_missing(self, table, target):
+        table[::5, 0] = np.nan
+        boosting = HistGradientBoostingRegressor(max_iter=2, max_leaf_nodes=4, early_stopping=False)
+        with threadpool_limits(1):
+            model = KDITransformerCV([0.3, 1.0], estimator=boosting, cv=2, max_passes=1).fit(table, target)
+        assert np.isfinite(model.scores_).all()
+        with pytest.raises(ValueError, match="NaN"):
+            KDITransformerCV([0.3, 1.0], estimator=Ridge(), cv=2).fit(table, target)
+
+    def test_an_estimator_that_overwrites_what_it_is_given(self, table, target):
+        class Greedy(RegressorMixin, BaseEstimator):
+            def fit(self, X, y):
+                self.model_ = LinearRegression().fit(X, y)
+                X[:] = 0
+                return self
+
+            def predict(self, X):
+                predicted = self.model_.predict(X)
+                X[:] = 0
+                return predicted
+
+        model = KDITransformerCV(FEW, estimator=Greedy(), cv=3).fit(table, target)
+        expected = KDITransformerCV(FEW, estimator=LinearRegression(), cv=3).fit(table, target)
+        assert_array_equal(model.scores_, expected.scores_)
+
+    def test_weights_are_routed(self, table, target):
+        weights = np.random.default_rng(0).integers(0, 3, size=500)
+        with sklearn.config_context(enable_metadata_routing=True):
+            tuned = KDITransformerCV(FEW).set_fit_request(sample_weight=True)
+            pipeline = make_pipeline(tuned, Ridge().set_fit_request(sample_weight=False))
+            pipeline.fit(table, target, sample_weight=weights)
+        expected = KDITransformerCV(FEW).fit(table, target, sample_weight=weights)
+        assert_array_equal(pipeline[0].scores_, expected.scores_)
+
+    def test_tags_and_repr(self):
+        tags = KDITransformerCV().__sklearn_tags__()
+        assert tags.target_tags.required
+        assert tags.input_tags.allow_nan
+        assert repr(KDITransformerCV(ridge=1)) == "KDITransformerCV(ridge=1)"

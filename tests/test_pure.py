@@ -323,12 +323,16 @@ CORE_TESTS = [
     "test_modes.py",
     "test_cluster.py",
     "test_cluster_refused.py",
+    "test_folds.py",
+    "test_paths.py",
+    "test_tuning.py",
 ]
 # the largest samples and matrices once are enough: NumPy sums them directly
 NOT_AGAIN = " and ".join(
     f"not {part}"
     for part in (
         "worst_data",
+        "noise_leaves",
         "20000",
         "100000",
         "300000",

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from kdi._typing import Floats, Integers
 from kdi.candidates import Candidates
 from kdi.ridge import RidgeFold
+from kdi.targets import repetitions
 
 
 class RidgeCriterion:
@@ -32,8 +33,9 @@ class RidgeCriterion:
         self.n_alphas, self.n_features = folds[0].candidates.n_alphas, folds[0].candidates.n_features
         places = np.concatenate(rows)
         tested, self._unit_of, self._times = np.unique(places, return_inverse=True, return_counts=True)
+        self._regrouped = not np.array_equal(places, tested)
         self.mass = mass[tested]
-        self.total = float(self.mass.sum())
+        self.total, self.n_observations = float(self.mass.sum()), float(repetitions(self.mass).sum())
 
     def start(self, choice: Integers) -> Floats:
         return np.asarray(self._scores(np.concatenate([fold.start(choice) for fold in self.folds])[None])[0])
@@ -45,20 +47,21 @@ class RidgeCriterion:
         for fold in self.folds:
             fold.move(alpha)
 
-    def mean(self, scores: Floats) -> float:
-        return float(scores @ self.mass) / self.total
+    def mean(self, scores: Floats) -> Floats:
+        # Not a product of BLAS, whose threads would wait for each other over so short a sum.
+        return np.asarray(np.einsum("an,n->a", scores, self.mass)) / self.total
 
-    def standard_error(self, differences: Floats) -> float:
-        n = np.count_nonzero(self.mass)
+    def standard_error(self, differences: Floats) -> Floats:
+        n = self.n_observations
         if n < 2:
-            return np.inf
-        # A weight of 2 is two observations; less than 1 is one observation still.
-        squares = (differences - self.mean(differences)) ** 2
-        return float(np.sqrt(squares @ (self.mass * np.minimum(self.mass, 1.0)) * (n / (n - 1)))) / self.total
+            return np.full(len(differences), np.inf)
+        squares = (differences - self.mean(differences)[:, None]) ** 2
+        sums = np.einsum("an,n->a", squares, self.mass * np.minimum(self.mass, 1.0))
+        return np.asarray(np.sqrt(sums * (n / (n - 1))) / self.total)
 
     def _scores(self, errors: Floats) -> Floats:
         scores = 1 - errors / self.variance
-        if len(self.folds) == 1:
+        if not self._regrouped:
             return scores
         return np.array([np.bincount(self._unit_of, one) / self._times for one in scores])
 
@@ -106,12 +109,14 @@ class EstimatorCriterion:
         for fold, design in zip(self.folds, self.designs, strict=True):
             design[:, self._feature] = fold.column(self._feature)[alpha]
 
-    def mean(self, scores: Floats) -> float:
-        return float(scores.mean())
+    def mean(self, scores: Floats) -> Floats:
+        return np.asarray(scores.mean(axis=1))
 
-    def standard_error(self, differences: Floats) -> float:
-        n = len(differences)
-        return float(differences.std(ddof=1) / np.sqrt(n)) if n > 1 else np.inf
+    def standard_error(self, differences: Floats) -> Floats:
+        n = differences.shape[1]
+        if n < 2:
+            return np.full(len(differences), np.inf)
+        return np.asarray(differences.std(axis=1, ddof=1) / np.sqrt(n))
 
     def _judge(self, k: int) -> float:
         design, y, n = self.designs[k], self.targets[k], self.folds[k].n_fitted

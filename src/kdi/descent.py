@@ -27,11 +27,11 @@ class Criterion(Protocol):
     def move(self, alpha: int) -> None:
         """Take the alpha of this place for the feature that was visited last."""
 
-    def mean(self, scores: Floats) -> float:
-        """The score of all units together."""
+    def mean(self, scores: Floats) -> Floats:
+        """The score of all units together, of each row."""
 
-    def standard_error(self, differences: Floats) -> float:
-        """The standard error of the mean of differences."""
+    def standard_error(self, differences: Floats) -> Floats:
+        """The standard error of the mean of differences, of each row."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,7 @@ class Comparison:
 
 def compare(criterion: Criterion, scores: Floats, reference: int) -> Comparison:
     """The best alpha, if it beats the reference by more than the standard error of the difference."""
-    means = np.array([criterion.mean(one) for one in scores])
-    errors = np.array([criterion.standard_error(one - scores[reference]) for one in scores])
+    means, errors = criterion.mean(scores), criterion.standard_error(scores - scores[reference])
     best = int(means.argmax())
     gain = means[best] - means[reference]
     beyond_doubt = gain > max(errors[best], LEAST_GAIN)

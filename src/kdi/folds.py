@@ -20,7 +20,7 @@ def row_groups(folds: Sequence[Integers], n_rows: int) -> tuple[list[Integers], 
     """Rows that no fold divides, and for each fold the groups that it is made of.
 
     Of k folds that leave out one part each there are k groups. Where folds have so little in common that there would be
-    many more groups than folds, every fold is a group of its own.
+    many more groups than folds, or a fold has a row more than once, every fold is a group of its own.
     """
     alone = list(folds), [[k] for k in range(len(folds))]
     if len(folds) > MOST_FOLDS:
@@ -28,6 +28,8 @@ def row_groups(folds: Sequence[Integers], n_rows: int) -> tuple[list[Integers], 
     codes = np.zeros(n_rows, dtype=np.int64)
     for k, fold in enumerate(folds):
         codes[fold] |= 1 << k
+        if np.count_nonzero(codes >> k & 1) < len(fold):  # a row that is there twice counts twice
+            return alone
     found, group_of = np.unique(codes, return_inverse=True)
     if len(found) > 2 * len(folds):
         return alone

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from typing import Any, overload
 
 import numpy as np
@@ -33,28 +34,34 @@ class AlphaPath(Sequence[KDITransformer]):
         Ascending.
     """
 
-    def __init__(self, alphas: Floats, models: Sequence[KDITransformer]) -> None:
+    def __init__(self, alphas: Floats, finest: KDITransformer) -> None:
         self.alphas = alphas
-        self._models = list(models)
+        self._finest = finest  # never handed out: what users have may learn more
+        self._models: dict[int, KDITransformer] = {}
 
     def __len__(self) -> int:
-        return len(self._models)
+        return len(self.alphas)
 
     @overload
     def __getitem__(self, place: int) -> KDITransformer: ...
     @overload
     def __getitem__(self, place: slice) -> AlphaPath: ...
     def __getitem__(self, place: int | slice) -> KDITransformer | AlphaPath:
-        if isinstance(place, slice):
-            return AlphaPath(self.alphas[place], self._models[place])
-        return self._models[place]
+        places = range(len(self))[place]
+        if isinstance(places, range):
+            return AlphaPath(self.alphas[place], self._finest)
+        if places not in self._models:
+            alpha = float(self.alphas[places])
+            self._models[places] = copy(self._finest) if alpha == self._finest.alpha else self._finest._at(alpha)
+        return self._models[places]
 
     def __repr__(self) -> str:
-        return f"AlphaPath({len(self)} alphas from {self.alphas[0]:g} to {self.alphas[-1]:g})"
+        ends = f" from {self.alphas[0]:g} to {self.alphas[-1]:g}" if len(self) else ""
+        return f"AlphaPath({len(self)} alphas{ends})"
 
     def transform(self, X: Any) -> Iterator[Any]:
         """What each transformer makes of X, one after the other, as they are asked for."""
-        return (model.transform(X) for model in self._models)
+        return (model.transform(X) for model in self)
 
 
 def alpha_path(
@@ -84,8 +91,9 @@ def alpha_path(
     Returns
     -------
     AlphaPath
-        A sequence of fitted `KDITransformer`, by ascending alpha. The tables of each are made when they are first asked
-        for. `path.transform(X)` gives the transformed arrays, one after the other; `path.alphas` the alphas.
+        A sequence of fitted `KDITransformer`, by ascending alpha, each made when it is first asked for, its tables when
+        it is first used. `path.transform(X)` gives the transformed arrays, one after the other; `path.alphas`, the
+        alphas.
 
     Examples
     --------
@@ -112,8 +120,4 @@ def alpha_path(
         n_quantiles=n_quantiles,
         n_jobs=n_jobs,
     )
-    models = [finest.fit(X, sample_weight=sample_weight)]
-    for alpha in ascending[1:].tolist():
-        # From the sketches of the alpha before it, which are smaller than the first ones and lead to the same cells.
-        models.append(models[-1]._at(alpha))
-    return AlphaPath(ascending, models)
+    return AlphaPath(ascending, finest.fit(X, sample_weight=sample_weight))

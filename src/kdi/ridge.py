@@ -20,6 +20,7 @@ from kdi.candidates import Candidates
 
 BLOCK = 2**12  # rows whose errors are made at once, so that they stay in the cache
 LEAST_LEFT = 1e-10  # of 1 - h, where a row decides its own prediction
+LEAST_PENALTY = 1e-6  # a unit of weight; with less, rounding decides what features that say the same are worth
 
 
 class Visit(NamedTuple):
@@ -44,11 +45,12 @@ class RidgeFold:
     mass : ndarray of shape (n_fitted,)
         Weights of the fitted rows.
     penalty : float
-        λ; the intercept has none.
+        λ; the intercept has none. A millionth of the sum of the weights is the least.
     """
 
     def __init__(self, candidates: Candidates, targets: Floats, mass: Floats, penalty: float) -> None:
-        self.candidates, self.targets, self.mass, self.penalty = candidates, targets, mass, penalty
+        self.candidates, self.targets, self.mass = candidates, targets, mass
+        self.penalty = max(penalty, LEAST_PENALTY * float(mass.sum()))
         self.n_fitted = candidates.n_fitted
         self.in_turn = self.n_fitted == candidates.n_rows
         self.first_tested = 0 if self.in_turn else self.n_fitted
@@ -81,14 +83,10 @@ class RidgeFold:
         inverse = self.inverse - np.outer(row, row) / row[place]
         inverse[place] = inverse[:, place] = 0.0
         columns = self.candidates.column(feature)
-        fitted = columns[:, : self.n_fitted]
-        weighted = fitted * self.mass
-        products = self.design[: self.n_fitted].T @ weighted.T
+        products, squares, moments = self._sums(columns)
         onto_others = inverse @ products
-        squares = np.einsum("an,an->a", weighted, fitted)
         remainders = squares + self.penalty - np.einsum("da,da->a", products, onto_others)
         remainders = np.maximum(remainders, self.penalty)  # but for rounding
-        moments = fitted @ self.weighted_targets
         coefficients = (moments - onto_others.T @ self.moments) / remainders[:, None]
         self._last = Visit(feature, columns, inverse, onto_others, remainders, moments)
         without = inverse @ self.moments
@@ -106,6 +104,18 @@ class RidgeFold:
                 leverage = self.leverage[rows] - shares[self.choice[feature]] + shares
                 out /= np.maximum(1 - self.left_out[rows] * leverage, LEAST_LEFT) ** 2
         return errors
+
+    def _sums(self, columns: Floats) -> tuple[Floats, Floats, Floats]:
+        """M'Wc, c'Wc and c'Wy of all candidates, over the fitted rows."""
+        products = np.zeros((self.design.shape[1], len(columns)))
+        squares, moments = np.zeros(len(columns)), np.zeros((len(columns), self.targets.shape[1]))
+        for start in range(0, self.n_fitted, BLOCK):
+            rows = slice(start, min(start + BLOCK, self.n_fitted))
+            weighted = columns[:, rows] * self.mass[rows]
+            products += self.design[rows].T @ weighted.T
+            squares += np.einsum("an,an->a", weighted, columns[:, rows])
+            moments += weighted @ self.targets[rows]
+        return products, squares, moments
 
     def move(self, alpha: int) -> None:
         """Take the alpha of this place for the feature that was visited last."""

@@ -14,7 +14,7 @@ from kdi._typing import Floats
 Task = Literal["auto", "regression", "classification"]
 TASKS = ("auto", "regression", "classification")
 LABEL_ROWS = 5  # whole numbers each of which occurs so often are taken for labels
-FEW_LABELS = 20  # and so many that do on average, since classes may be rare
+FEW_LABELS = 20  # and so many, numbered through, that do on average, since classes may be rare
 
 
 def as_target(name: str, y: Any, table: Any) -> Any:
@@ -34,8 +34,8 @@ def as_target(name: str, y: Any, table: Any) -> Any:
 def are_labels(y: Any, task: Task, weights: Floats) -> bool:
     """Whether y holds labels of classes: as it is said, or what is not a number, or a few whole numbers.
 
-    Whole numbers are taken for labels where each occurs in five rows at least, or where there are no more than 20 that
-    occur in five rows on average. Counts and ages are more, with a tail of numbers that occur once or twice.
+    Whole numbers are taken for labels where each occurs in five rows at least, or where they are numbered through from
+    0 or 1, at most 20, and occur in five rows on average. Counts and ages have gaps, and numbers that occur once.
     """
     if task != "auto":
         return task == "classification"
@@ -45,7 +45,8 @@ def are_labels(y: Any, task: Task, weights: Floats) -> bool:
     distinct, places = np.unique(y[seen], return_inverse=True)
     counts = np.bincount(places, repetitions(weights[seen]))
     whole = np.all(distinct == np.floor(distinct))
-    few = len(distinct) <= FEW_LABELS and counts.mean() >= LABEL_ROWS
+    numbered = distinct[0] in (0, 1) and distinct[-1] - distinct[0] == len(distinct) - 1
+    few = numbered and len(distinct) <= FEW_LABELS and counts.mean() >= LABEL_ROWS
     return bool(whole and (len(distinct) <= 2 or few or counts.min() >= LABEL_ROWS))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
-from sklearn.utils import Tags
+from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from kdi._input import is_whole, refuse_infinite
@@ -53,7 +53,7 @@ class KDITransformerCV(FittedMaps):
         Folds of "cv", and of an estimator.
     task : {"auto", "regression", "classification"}, default="auto"
         What y is. "auto" takes for labels what is not a number, and whole numbers of which each occurs in five rows or
-        more, or of which there are at most 20 that do on average.
+        more, or that are numbered through from 0 or 1, at most 20 of them, with five rows each on average.
     ridge : float, default=10.0
         Penalty of the ridge model on squared coefficients, as in `sklearn.linear_model.Ridge`. Features lie in [0, 1].
     estimator : scikit-learn estimator, optional
@@ -180,7 +180,9 @@ class KDITransformerCV(FittedMaps):
             idle=np.flatnonzero([sketch.is_exact and len(sketch) <= 2 for sketch in sketches[-1]]),
             max_passes=self.max_passes,
         )
-        return self._keep(found, alphas, sketches[-1], len(table), kernel)
+        self._keep(found, alphas)
+        self._settle(self._resolving(sketches[-1], kernel), len(table), kernel)
+        return self._with_maps()
 
     def to_transformer(self) -> KDITransformer:
         """The fitted KDITransformer with the alphas that were chosen; it can learn from more data."""
@@ -211,11 +213,9 @@ class KDITransformerCV(FittedMaps):
         every = np.arange(len(table))
         splits = check_cv(self.cv, target, classifier=labels).split(table, target)
         found = [(every[fitted], every[tested]) for fitted, tested in splits]
-        for rows in [rows for split in found for rows in split] or [every[:0]]:
+        for k, rows in [(k, rows) for k, split in enumerate(found) for rows in split] or [(0, every[:0])]:
             if not (len(rows) if weights is None else weights[rows].any()):
-                raise ValueError(
-                    f"cv must leave rows to fit to and to judge by, got {self.cv!r}, which has a fold of none."
-                )
+                raise ValueError(f"cv must leave rows to fit to and rows to judge by, and its fold {k} has none.")
         return found
 
     def _criterion(
@@ -264,13 +264,11 @@ class KDITransformerCV(FittedMaps):
         ]
         return RidgeCriterion(models, [tested for _, tested in splits], mass, variance or 1.0)
 
-    def _keep(self, found: Descent, alphas: Floats, sketches: list[Sketch], n_rows: int, kernel: Kernel) -> Self:
+    def _keep(self, found: Descent, alphas: Floats) -> None:
         self._chosen = alphas[found.choice]
         self.alphas_, self.common_alpha_ = alphas, float(alphas[found.common])
         self.scores_, self.standard_errors_ = found.scores, found.errors
         self.base_score_, self.best_score_, self.n_passes_ = found.base_score, found.best_score, found.n_passes
-        self._settle(self._resolving(sketches, kernel), n_rows, kernel)
-        return self._with_maps()
 
     def _resolve_alpha(self, weights: Floats) -> Floats:
         return self._chosen
@@ -295,6 +293,8 @@ class KDITransformerCV(FittedMaps):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
+        if self.estimator is not None:  # it is given NaN
+            tags.input_tags.allow_nan = get_tags(self.estimator).input_tags.allow_nan
         return tags
 
 
