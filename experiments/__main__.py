@@ -30,16 +30,16 @@ def main() -> None:
     out.mkdir(parents=True, exist_ok=True)
     experiment = EXPERIMENTS[arguments.name]
     begin = perf_counter()
-    with keeping(out / ".cache" / f"{arguments.name}.jsonl"):
+    with keeping(out / ".cache" / f"{arguments.name}.jsonl") as kept:
         rows = experiment.measure(arguments.quick)
-    seconds = perf_counter() - begin
+    took = f"{perf_counter() - begin:.0f} s" + ", after an earlier run that was stopped" * kept.used
     tables = experiment.tables(rows)
     write_rows(out / f"{arguments.name}.csv", rows)
-    page = report(arguments.name, arguments.quick, seconds, tables)
+    page = report(arguments.name, arguments.quick, took, tables)
     (out / f"{arguments.name}.md").write_text(page, encoding="utf-8")
     for table in tables:
         print(f"\n{table.plain()}")
-    print(f"\nTook {seconds:.0f} s. Written to {out}: {arguments.name}.csv, {arguments.name}.md")
+    print(f"\nTook {took}. Written to {out}: {arguments.name}.csv, {arguments.name}.md")
 
 
 def parse() -> argparse.Namespace:
@@ -59,12 +59,12 @@ def write_rows(path: Path, rows: list[dict[str, Any]]) -> None:
         writer.writerows(rows)
 
 
-def report(name: str, quick: bool, seconds: float, tables: list[Table]) -> str:
+def report(name: str, quick: bool, took: str, tables: list[Table]) -> str:
     title = name.replace("_", " ").capitalize()
     kind = " (a quick run: too few simulations to read anything from)" if quick else ""
     libraries = (*LIBRARIES, *getattr(EXPERIMENTS[name], "LIBRARIES", ()))  # an experiment may name more
     versions = ", ".join(f"{library} {version(library)}" for library in libraries)
-    head = f"# {title}\n\nWritten by `python -m experiments {name}`{kind}; do not edit. {versions}; {seconds:.0f} s."
+    head = f"# {title}\n\nWritten by `python -m experiments {name}`{kind}; do not edit. {versions}; {took}."
     return "\n\n".join([head, *(table.markdown() for table in tables)]) + "\n"
 
 

@@ -30,6 +30,7 @@ class Kept:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.used = False  # whether rows of an earlier run were
         self.rows: dict[str, Rows] = {}
         if path.exists():
             for line in path.read_text(encoding="utf-8").splitlines():
@@ -51,12 +52,12 @@ _kept: Kept | None = None
 
 
 @contextmanager
-def keeping(path: Path) -> Iterator[None]:
+def keeping(path: Path) -> Iterator[Kept]:
     """Within this, rows of tasks with a key are kept in that file."""
     global _kept
     _kept = Kept(path)
     try:
-        yield
+        yield _kept
     finally:
         _kept = None
 
@@ -65,7 +66,8 @@ def run(tasks: Sequence[Task], n_jobs: int = 1) -> Rows:
     """The rows of all tasks, in their order; so many tasks at once, in processes of their own where that is not 1."""
     kept = _kept.rows if _kept else {}
     found = {index: kept[task.key] for index, task in enumerate(tasks) if task.key and task.key in kept}
-    if found:
+    if _kept and found:
+        _kept.used = True
         print(f"{len(found)} of {len(tasks)} kept from an earlier run", flush=True)
     rest = [index for index in range(len(tasks)) if index not in found]
     done, total, begin = 0.0, sum(tasks[index].work for index in rest), perf_counter()
