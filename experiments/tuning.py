@@ -193,6 +193,7 @@ def times(quick: bool) -> list[Row]:
     makers: dict[str, Callable[[], Any]] = {
         TIMED: kdi.KDITransformerCV,
         f"{TIMED}, n_jobs=1": partial(kdi.KDITransformerCV, n_jobs=1),
+        f'{TIMED}, criterion="cv"': partial(kdi.KDITransformerCV, criterion="cv"),
         "KDITransformerCV, one alpha": partial(kdi.KDITransformerCV, per_feature=False),
         "GridSearchCV, n_jobs=1": lambda: search(chain(), n_jobs=1),
         "GridSearchCV, n_jobs=2": lambda: search(chain(), n_jobs=2),

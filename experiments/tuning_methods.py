@@ -26,6 +26,7 @@ from sklearn.preprocessing import (
 )
 
 import kdi
+from kdi._backend import core
 
 THEIRS = "kditransform, alpha 1"
 BASE = "kdi, alpha 1"
@@ -141,8 +142,8 @@ def fingerprint(method: str, model: str, scoring: str) -> str:
     """What the scores of a method depend on, apart from the data: kept ones are for this only."""
     libraries = ["kdi", "numpy", "scipy", "scikit-learn"]
     libraries += [NEEDED[method]] if method in NEEDED else []
-    # The version of kdi does not change with every line of it, and the search for alpha is what is being worked on.
-    code = [f"sources {sources()}"] if method in (SINGLE, EACH) else []
+    # The version of kdi does not change with every line of it.
+    code = [f"sources {sources()}"] if method in (BASE, SEARCHED, SINGLE, EACH) else []
     versions = [f"{library} {version(library)}" for library in libraries]
     text = "; ".join([*versions, *code, scoring, repr(pipeline(method, model, scoring, QUANTILES))])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -150,5 +151,5 @@ def fingerprint(method: str, model: str, scoring: str) -> str:
 
 @cache
 def sources() -> str:
-    files = sorted(Path(kdi.__file__).parent.glob("*.py"))
+    files = [*sorted(Path(kdi.__file__).parent.glob("*.py")), Path(core.__file__)]
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()

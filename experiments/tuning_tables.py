@@ -175,7 +175,7 @@ def time_table(rows: list[Row]) -> Table:
     note = (
         f"Median of {rows[0]['runs']} rounds in which all take turns, {int(rows[0]['rows']):,} × {rows[0]['columns']}, "
     )
-    note += "20 alphas, 5 folds; the ratio to the first line is "
+    note += "20 alphas; folds are 5, where there are any; the ratio to the first line is "
     note += "a median of rounds too. Where n_jobs is not named it is what the class takes by itself."
     return Table("Seconds to tune California housing", ["", "seconds", "ratio"], body, note)
 

@@ -1,5 +1,7 @@
 """RidgeFold: every candidate in place of a feature, against models fitted anew; what it is given, and is to predict."""
 
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -263,12 +265,19 @@ class TestTargets:
             ([0, 1] * 30, True),
             ([0.0, 1.0] * 30, True),
             ([1, 2, 3] * 20, True),
-            ([-1.0, 4.0, 9.0] * 20, True),
-            (pd.Series([1, 2, 3] * 20, dtype="category"), True),
+            ([-1.0, 4.0, 9.0] * 20, False),  # not numbered through
+            ([2, 3, 4] * 20, False),
+            ([-1, 1] * 30, True),
+            (pd.Series([4, 9, 3] * 20, dtype="category"), True),
+            ([True, False] * 30 + [np.True_], True),
+            (np.array([True, False] * 30, dtype=object), True),
+            ([Decimal("0.5"), Decimal("1.5")] * 30, False),
             (pd.Series([1, 2, 3] * 20, dtype="Int64"), True),
             ([0.5, 1.0] * 30, False),
-            (np.r_[[1, 2, 3] * 19, 4, 4, 4], True),  # a rare class
-            (np.r_[np.arange(1, 22), [8, 9, 10] * 13], False),  # rings of abalones: more than 20, with a tail
+            (np.r_[[1, 2, 3] * 19, 4, 4, 4], False),  # small counts, or a rare class: it has to be said
+            (np.r_[np.arange(1, 22), [8, 9, 10] * 13], False),  # rings of abalones
+            (np.repeat(np.arange(101), 5), False),
+            (np.repeat(np.arange(1, 101), 5), True),
             (np.arange(60), False),
             (np.linspace(0, 1, 60), False),
             (np.linspace(0, 1, 60).astype(object), False),
@@ -278,10 +287,10 @@ class TestTargets:
         ],
     )
     def test_what_y_is_taken_for(self, y, expected):
-        target = as_target("it", y, np.zeros((60, 1)))
-        assert are_labels(target, "auto", np.ones(60)) is expected
-        assert are_labels(target, "classification", np.ones(60)) is True
-        assert are_labels(target, "regression", np.ones(60)) is False
+        target = as_target("it", y, np.zeros((len(y), 1)))
+        assert are_labels(target, "auto", np.ones(len(y))) is expected
+        assert are_labels(target, "classification", np.ones(len(y))) is True
+        assert are_labels(target, "regression", np.ones(len(y))) is False
 
     def test_weights_are_repetitions(self):
         y = np.array([0, 1, 2, 2])
@@ -291,12 +300,26 @@ class TestTargets:
 
     def test_matrices(self):
         weights = np.array([1.0, 2.0, 1.0, 0.0])
-        numbers, variance = target_matrix(np.array([0.0, 2.0, 4.0, 100.0]), False, weights)
+        numbers = target_matrix(np.array([0.0, 2.0, 4.0, 100.0]), False, weights)
         assert_allclose(numbers.ravel(), np.array([-2, 0, 2, 98]) / 100)
-        assert_allclose(variance, 2 / 100**2)
-        two, variance = target_matrix(np.array(["b", "a", "a", "b"]), True, weights)
+        two = target_matrix(np.array(["b", "a", "a", "b"]), True, weights)
         assert_allclose(two.ravel(), [0.75, -0.25, -0.25, 0.75])
-        assert_allclose(variance, 0.75 * 0.25)
-        three, variance = target_matrix(np.array([7, 5, 6, 6]), True, weights)
+        three = target_matrix(np.array([7, 5, 6, 6]), True, weights)
         assert_allclose(three, np.array([[0, 0, 1], [1, 0, 0], [0, 1, 0], [0, 1, 0]]) - [0.5, 0.25, 0.25])
-        assert_allclose(variance, 0.5 * 0.5 + 2 * 0.25 * 0.75)
+        with pytest.raises(ValueError, match="labels that occur more than once, got 4 different ones"):
+            target_matrix(np.array(list("abcd")), True, weights)
+
+    @pytest.mark.parametrize(
+        ("y", "message"),
+        [
+            (np.array(["2020-01-01"] * 3, dtype="M8[s]"), "numbers or labels, got datetime64"),
+            ([1, "a", 2.0], "of one kind, got number and str"),
+            (np.array([1, None, 2], dtype=object), "contains NaN"),
+            (pd.Series(["a", pd.NA, "b"], dtype=object), "contains NaN"),
+            (np.array([1.0, np.nan, 2], dtype=object), "contains NaN"),
+        ],
+    )
+    def test_refused(self, y, message):
+        y = np.array(y, dtype=object) if isinstance(y, list) else y
+        with pytest.raises(ValueError, match=message):
+            as_target("KDITransformerCV", y, np.zeros((3, 1)))

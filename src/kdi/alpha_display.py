@@ -14,7 +14,7 @@ from kdi._input import as_numbers, check_count, is_whole
 from kdi._names import quoted
 from kdi._typing import Floats
 from kdi.plotting import BLUE, GREY, ORANGE, _pyplot
-from kdi.tuning import KDITransformerCV, _nearest_to_one
+from kdi.tuning import KDITransformerCV
 
 MOST_LABELS = 5  # of an axis, ∞ and 0 not counted: panels are narrow
 
@@ -135,14 +135,12 @@ class AlphaDisplay:
             )
         check_is_fitted(estimator)
         each = estimator.scores_.shape[1] == estimator.n_features_in_
-        # One alpha for all is compared with 1; where no feature was visited, nothing else was.
-        compared = estimator.common_alpha_ if estimator.n_passes_ else _near_one(estimator.alphas_)
         display = cls(
             alphas=estimator.alphas_,
             scores=estimator.scores_,
             standard_errors=estimator.standard_errors_,
             chosen=estimator.alpha_ if each else estimator.alpha_[:1],
-            reference=compared,
+            reference=estimator.reference_alpha_,
             feature_names=estimator.get_feature_names_out() if each else ["all features"],
             score_name=_score_name(estimator),
         )
@@ -276,13 +274,9 @@ class AlphaDisplay:
             legend.get_frame().set(edgecolor="none", alpha=1)
 
 
-def _near_one(alphas: Floats) -> float:
-    return float(alphas[_nearest_to_one(alphas)])
-
-
 def _score_name(estimator: KDITransformerCV) -> str:
     if estimator.estimator is None:
-        return "R² in rows left out"
+        return "R² in rows left out" + " (of classes)" * (estimator.task_ == "classification")
     return estimator.scoring if isinstance(estimator.scoring, str) else f"score of {type(estimator.estimator).__name__}"
 
 

@@ -59,8 +59,12 @@ class Candidates:
         """All features, each at the alpha that was chosen for it, of shape (n_rows, n_features)."""
         out = np.empty((self.n_rows, self.n_features), order="F")
         for j, place in enumerate(choice.tolist()):
-            out[:, j] = self._made(j, [place])[0] if self._kept is None else self.column(j)[place]
+            out[:, j] = self.at(j, place)
         return out
+
+    def at(self, j: int, place: int) -> Floats:
+        """Feature j at one alpha."""
+        return np.asarray(self._made(j, [place])[0] if self._kept is None else self.column(j)[place])
 
     def _made(self, j: int, places: range | list[int]) -> Floats:
         column = self.table[:, j] if self.rows is None else self.table[self.rows, j]

@@ -107,7 +107,7 @@ class EstimatorCriterion:
 
     def move(self, alpha: int) -> None:
         for fold, design in zip(self.folds, self.designs, strict=True):
-            design[:, self._feature] = fold.column(self._feature)[alpha]
+            design[:, self._feature] = fold.at(self._feature, alpha)
 
     def mean(self, scores: Floats) -> Floats:
         return np.asarray(scores.mean(axis=1))

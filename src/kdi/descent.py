@@ -58,6 +58,7 @@ class Descent:
 
     choice: Integers
     common: int  # the alpha that was best for all features alike
+    reference: int  # the alpha that scores were compared with last
     scores: Floats  # (n_alphas, n_features), or (n_alphas, 1) where all features have the same
     errors: Floats
     base_score: float  # of the reference for all features
@@ -76,7 +77,7 @@ def descend(criterion: Criterion, reference: int, *, per_feature: bool, idle: In
     base = float(common.scores[reference])
     best = float(common.scores[common.best])
     if not per_feature:
-        return Descent(choice, common.best, common.scores[:, None], common.errors[:, None], base, best, 0)
+        return Descent(choice, common.best, reference, common.scores[:, None], common.errors[:, None], base, best, 0)
     table = np.full((criterion.n_alphas, criterion.n_features), best)
     errors = np.zeros_like(table)
     visited = np.setdiff1d(np.arange(criterion.n_features), idle).tolist()
@@ -93,4 +94,4 @@ def descend(criterion: Criterion, reference: int, *, per_feature: bool, idle: In
         if np.array_equal(choice, before):
             break
     table[:, idle] = best
-    return Descent(choice, common.best, table, errors, base, best, n_passes)
+    return Descent(choice, common.best, common.best, table, errors, base, best, n_passes)

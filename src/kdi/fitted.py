@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from copy import copy
 from functools import partial
 from typing import Any, Self
 
@@ -17,7 +16,6 @@ from sklearn.utils.validation import check_is_fitted
 from kdi._input import as_table, as_weights, check_count, check_jobs, column_names, refuse_infinite
 from kdi._threads import count_threads
 from kdi._typing import Floats, KernelName, OutOfRange, Table
-from kdi.bandwidth import resolve_alpha
 from kdi.kernels import Kernel, get_kernel
 from kdi.lookup import OUT_OF_RANGE, AnyTable, forward, inverse
 from kdi.maps import Maps, resolved
@@ -34,10 +32,9 @@ NORMAL_PART = 2**17  # values turned into normal scores at once
 class FittedMaps(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Sketches of the features, the maps that follow from them, and what can be done with these.
 
-    A transformer adds its parameters, `alpha` among them, and the ways to learn.
+    A transformer adds its parameters, the ways to learn, and what alpha each feature has.
     """
 
-    alpha: Any
     kernel: KernelName
     order: int
     output_distribution: str
@@ -51,7 +48,7 @@ class FittedMaps(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), or a stream as in `fit`
+        X : array-like of shape (n_samples, n_features), or a stream as in `KDITransformer.fit`
 
         Returns
         -------
@@ -82,7 +79,7 @@ class FittedMaps(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type
 
         Parameters
         ----------
-        source : path, glob or list of them, or a stream as in `fit`
+        source : path, glob or list of them, or a stream as in `KDITransformer.fit`
         sink : path of the Parquet file
         progress : bool, default=False
             Whether to show a progress bar on stderr.
@@ -120,14 +117,6 @@ class FittedMaps(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type
         """Sketches no finer than the bandwidths call for, as a fit in memory has them."""
         self._check_ranges(sketches)
         return resolved(sketches, self._resolve_alpha(np.array([sketch.weight for sketch in sketches])), kernel)
-
-    def _at(self, alpha: float) -> Self:
-        """The same data at another alpha, no finer than it was gathered for."""
-        other = copy(self)
-        other.alpha = alpha
-        kernel = get_kernel(self.kernel, self.order)
-        other._settle(other._resolving(self.sketches_, kernel), self.n_samples_seen_, kernel)
-        return other
 
     def _read(self, X: Any, sample_weight: Any, *, reset: bool) -> tuple[Table, Floats | None]:
         table = as_table(self, X, reset=reset)
@@ -229,7 +218,8 @@ class FittedMaps(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type
         return out
 
     def _resolve_alpha(self, weights: Floats) -> Floats:
-        return resolve_alpha(self.alpha, weights, getattr(self, "feature_names_in_", None))
+        """The alpha of every feature, `weights` being the sum of weights of each."""
+        raise NotImplementedError
 
     def _check_parameters(self) -> Kernel:
         if self.output_distribution not in ("uniform", "normal"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Real
+from numbers import Number
 from typing import Any, Literal
 
 import numpy as np
@@ -13,29 +13,42 @@ from kdi._typing import Floats
 
 Task = Literal["auto", "regression", "classification"]
 TASKS = ("auto", "regression", "classification")
-LABEL_ROWS = 5  # whole numbers each of which occurs so often are taken for labels
-FEW_LABELS = 20  # and so many, numbered through, that do on average, since classes may be rare
+LABEL_ROWS = 5  # whole numbers that are numbered through and occur so often, each of them, are taken for labels
+MOST_LABELS = 100
 
 
 def as_target(name: str, y: Any, table: Any) -> Any:
-    """y as one column without missing values, a value for each row of the table."""
+    """y as one column of numbers or labels, without missing values, one for each row of the table."""
     if y is None:
         raise ValueError(f"{name} requires y to be passed, but the target y is None.")
     column = column_or_1d(y, warn=True)
     check_consistent_length(table, column)
-    if column.dtype.kind == "O" and any(value is None or str(value) == "<NA>" for value in column):  # pandas has that
+    if column.dtype.kind in "mMc":
+        raise ValueError(f"y must hold numbers or labels, got {column.dtype}.")
+    if column.dtype.kind != "O":
+        assert_all_finite(column, input_name="y")
+        is_category = str(getattr(y, "dtype", "")).startswith(("category", "Categorical", "Enum"))
+        return column.astype(str) if is_category else column  # numbers that a frame calls categories are labels
+    if any(value is None or (str(value) in ("<NA>", "nan", "NaT") and not isinstance(value, str)) for value in column):
         raise ValueError("Input y contains NaN.")
+    kinds = {_kind(value) for value in column.tolist()}
+    if len(kinds) > 1:
+        raise ValueError(f"y must hold numbers or labels of one kind, got {' and '.join(sorted(kinds))}.")
+    if kinds <= {"number", "bool"}:
+        column = column.astype(float if kinds == {"number"} else bool)
     assert_all_finite(column, input_name="y")
-    if column.dtype.kind == "O" and all(isinstance(one, Real) and not isinstance(one, bool) for one in column):
-        return column.astype(float)
     return column
 
 
-def are_labels(y: Any, task: Task, weights: Floats) -> bool:
-    """Whether y holds labels of classes: as it is said, or what is not a number, or a few whole numbers.
+def _kind(value: Any) -> str:
+    if isinstance(value, bool | np.bool_):
+        return "bool"
+    return "number" if isinstance(value, Number) else type(value).__name__
 
-    Whole numbers are taken for labels where each occurs in five rows at least, or where they are numbered through from
-    0 or 1, at most 20, and occur in five rows on average. Counts and ages have gaps, and numbers that occur once.
+
+def are_labels(y: Any, task: Task, weights: Floats) -> bool:
+    """Whether y holds labels of classes: as it is said, or what is not a number, or two whole numbers, or whole numbers
+    that are numbered through from 0 or 1 and each occur in five rows or more. Those of counts and ages mostly do not.
     """
     if task != "auto":
         return task == "classification"
@@ -43,11 +56,11 @@ def are_labels(y: Any, task: Task, weights: Floats) -> bool:
         return True
     seen = weights > 0
     distinct, places = np.unique(y[seen], return_inverse=True)
-    counts = np.bincount(places, repetitions(weights[seen]))
-    whole = np.all(distinct == np.floor(distinct))
+    if len(distinct) > MOST_LABELS or np.any(distinct != np.floor(distinct)):
+        return False
     numbered = distinct[0] in (0, 1) and distinct[-1] - distinct[0] == len(distinct) - 1
-    few = numbered and len(distinct) <= FEW_LABELS and counts.mean() >= LABEL_ROWS
-    return bool(whole and (len(distinct) <= 2 or few or counts.min() >= LABEL_ROWS))
+    often = np.bincount(places, repetitions(weights[seen])).min() >= LABEL_ROWS
+    return bool(len(distinct) <= 2 or (numbered and often))
 
 
 def repetitions(weights: Floats) -> Floats:
@@ -55,19 +68,19 @@ def repetitions(weights: Floats) -> Floats:
     return np.where(weights > 0, np.maximum(weights, 1.0), 0.0)
 
 
-def target_matrix(y: Any, labels: bool, weights: Floats) -> tuple[Floats, float]:
-    """Targets about their means, of shape (n_rows, n_targets), and the sum of their variances.
+def target_matrix(y: Any, labels: bool, weights: Floats) -> Floats:
+    """Targets about their means, of shape (n_rows, n_targets).
 
     Numbers are one target, two classes are one, more classes are one each.
     """
     if labels:
         classes, places = np.unique(y, return_inverse=True)
+        if len(classes) == len(y) > 2:
+            raise ValueError(f"y must hold numbers, or labels that occur more than once, got {len(y)} different ones.")
         indicated = [1] if len(classes) == 2 else range(len(classes))
         targets = np.column_stack([places == place for place in indicated]).astype(float)
     else:
         numbers = as_numbers(y, "y")
         targets = (numbers / (np.abs(numbers).max() or 1.0))[:, None]  # so that squares do not overflow
-    share = weights / weights.sum()
-    targets -= share @ targets
-    variance = float(share @ np.einsum("nk,nk->n", targets, targets))
-    return targets, variance
+    targets -= (weights / weights.sum()) @ targets
+    return targets

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import replace
 from typing import Any, Self
 
@@ -13,10 +14,12 @@ from kdi._input import (
     refuse_infinite,
 )
 from kdi._threads import count_threads
-from kdi._typing import KernelName, OutOfRange
+from kdi._typing import Floats, KernelName, OutOfRange
+from kdi.bandwidth import resolve_alpha
 from kdi.cells import MANY
 from kdi.fitted import FittedMaps
 from kdi.gather import cell_widths, scan_columns, sketch_columns
+from kdi.kernels import get_kernel
 from kdi.parts import Gathered, Parts, TableParts, gather_parts, gathering
 from kdi.saving import transformer_from_json
 from kdi.sketch import Sketch
@@ -225,3 +228,14 @@ class KDITransformer(FittedMaps):
         found.check_rows()
         self._settle(self._resolving(found.sketches, kernel), found.n_rows, kernel)
         return self._with_maps()
+
+    def _at(self, alpha: float) -> Self:
+        """The same data at another alpha, no finer than it was gathered for."""
+        other = copy(self)
+        other.alpha = alpha
+        kernel = get_kernel(self.kernel, self.order)
+        other._settle(other._resolving(self.sketches_, kernel), self.n_samples_seen_, kernel)
+        return other
+
+    def _resolve_alpha(self, weights: Floats) -> Floats:
+        return resolve_alpha(self.alpha, weights, getattr(self, "feature_names_in_", None))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -29,6 +30,7 @@ from kdi.sources import is_source
 from kdi.targets import TASKS, Task, are_labels, as_target, target_matrix
 from kdi.transformer import KDITransformer
 
+MOST_WEIGHT = 1e100  # squares of sums of them are numbers still
 ROOM = 2**25  # values of candidate columns that are kept between visits: 256 MB
 
 
@@ -52,10 +54,11 @@ class KDITransformerCV(FittedMaps):
     cv : int, splitter or iterable of splits, default=5
         Folds of "cv", and of an estimator.
     task : {"auto", "regression", "classification"}, default="auto"
-        What y is. "auto" takes for labels what is not a number, and whole numbers of which each occurs in five rows or
-        more, or that are numbered through from 0 or 1, at most 20 of them, with five rows each on average.
+        What y is. "auto" takes for labels what is not a number, two whole numbers, and whole numbers that are numbered
+        through from 0 or 1, at most 100, of which each occurs in five rows or more; `task_` says what it took.
     ridge : float, default=10.0
-        Penalty of the ridge model on squared coefficients, as in `sklearn.linear_model.Ridge`. Features lie in [0, 1].
+        Penalty of the ridge model on squared coefficients, as in `sklearn.linear_model.Ridge`; at least a millionth of
+        the number of rows. Features lie in [0, 1], or are normal scores.
     estimator : scikit-learn estimator, optional
         A model to judge by instead of the ridge model. It is fitted for every alpha, feature, fold and pass.
     scoring : str or callable, optional
@@ -77,9 +80,12 @@ class KDITransformerCV(FittedMaps):
         The score with a feature at each alpha and the others as they were when it was visited last. Of the ridge model,
         the share of the variance of y (of the indicators of classes) that is explained in rows left out.
     standard_errors_ : ndarray of the shape of scores_
-        Standard errors of the differences to the score at `common_alpha_`, or at 1 with per_feature=False.
+        Standard errors of the differences to the score at `reference_alpha_`.
+    reference_alpha_ : float
+        `common_alpha_`, or 1 (the nearest to it) with per_feature=False.
     best_score_, base_score_ : float
         The score with the alphas that were chosen, and with all at 1. The first is too good, being the best of many.
+    task_ : {"regression", "classification"}
     n_passes_ : int
         How often features were visited.
     bandwidth_, data_min_, data_max_, error_bound_, n_knots_, references_, quantiles_, sketches_, tables_
@@ -88,11 +94,15 @@ class KDITransformerCV(FittedMaps):
 
     Notes
     -----
-    The data is read once, for all alphas and all folds: the sketch of a training fold is the sum of the sketches of the
-    other folds. NaN takes the mean of the feature in the ridge model; an estimator is given NaN.
+    The data is read once, for all alphas and, where these divide the rows, for all folds: the sketch of a training fold
+    is the sum of the sketches of the other folds. Folds that overlap otherwise, and more than 61, are sketched each by
+    itself. NaN takes the mean of the feature in the ridge model; an estimator is given NaN.
 
-    A sample weight of 2 is a repetition, of which one is left out at a time. The penalty is in units of rows, so that
-    weights had better not sum to 1.
+    Memory is needed for the features once more (once a fold), some three times rows × alphas, and up to 256 MB for
+    candidate columns that are kept.
+
+    A sample weight of 2 is a repetition, of which one is left out at a time ("cv" leaves out both). The penalty is in
+    units of rows, so that weights had better not sum to 1.
 
     Examples
     --------
@@ -156,23 +166,24 @@ class KDITransformerCV(FittedMaps):
         """
         kernel = self._check_parameters()
         alphas = check_alphas(self.alphas)
-        if is_source(X):
-            raise TypeError(
-                f"{type(self).__name__} learns from a table in memory, whose rows are those of y, and got "
-                f"{type(X).__name__}. Tune on a sample, and give its alpha_ to KDITransformer for the rest."
-            )
+        X = _in_memory(X, type(self).__name__)
         table, weights = self._read_whole(X, sample_weight)
         target = as_target(type(self).__name__, y, table)
-        if weights is not None and not (self.estimator is None or has_fit_parameter(self.estimator, "sample_weight")):
-            raise ValueError(f"{type(self.estimator).__name__} does not take the sample_weight that was given.")
-        labels = self._has_labels(target, weights)
-        splits = self._splits(table, target, weights, labels)
-        folds = [fitted for fitted, _ in splits] + [np.arange(len(table))]
-        sketches, seen = sketch_folds(table, weights, folds, kernel, float(alphas[0]), self.n_jobs)
+        self._check_weights(weights)
+        mass = np.ones(len(table)) if weights is None else weights
+        labels = self._has_labels(target, mass)
+        splits = self._splits(X, target, mass, labels)
+        every_fold = [fitted for fitted, _ in splits] + [np.arange(len(table))]
+        sketches, seen = sketch_folds(table, weights, every_fold, kernel, float(alphas[0]), self.n_jobs)
         refuse_infinite(self, seen.infinite_columns)
         for fold in sketches:
             self._check_ranges(fold)
-        criterion = self._criterion(table, target, weights, labels, alphas, kernel, splits, sketches)
+        folds = self._candidates(table, mass, alphas, kernel, splits, sketches)
+        criterion: Criterion
+        if self.estimator is None:
+            criterion = self._ridge_criterion(folds, target_matrix(target, labels, mass), mass, splits)
+        else:
+            criterion = self._estimator_criterion(folds, target, weights, splits)
         found = descend(
             criterion,
             _nearest_to_one(alphas),
@@ -180,6 +191,7 @@ class KDITransformerCV(FittedMaps):
             idle=np.flatnonzero([sketch.is_exact and len(sketch) <= 2 for sketch in sketches[-1]]),
             max_passes=self.max_passes,
         )
+        self.task_ = "classification" if labels else "regression"
         self._keep(found, alphas)
         self._settle(self._resolving(sketches[-1], kernel), len(table), kernel)
         return self._with_maps()
@@ -198,39 +210,37 @@ class KDITransformerCV(FittedMaps):
         """The fitted transformer as JSON text, without its scores; `KDITransformer.from_json` reads it."""
         return self.to_transformer().to_json()
 
-    def _has_labels(self, target: Any, weights: Floats | None) -> bool:
+    def _has_labels(self, target: Any, mass: Floats) -> bool:
         if self.estimator is not None and self.task == "auto":
             return bool(is_classifier(self.estimator))
-        return are_labels(target, self.task, np.ones(len(target)) if weights is None else weights)
+        return are_labels(target, self.task, mass)
 
-    def _splits(
-        self, table: Table, target: Any, weights: Floats | None, labels: bool
-    ) -> list[tuple[Integers, Integers]]:
+    def _splits(self, X: Any, target: Any, mass: Floats, labels: bool) -> list[tuple[Integers, Integers]]:
         """Rows to fit to and rows to judge by, of each fold; none where each row is left out in turn."""
         plain = self.cv is None or is_whole(self.cv)
         if self.estimator is None and (self.criterion == "loo" or (self.criterion == "auto" and plain)):
             return []
-        every = np.arange(len(table))
-        splits = check_cv(self.cv, target, classifier=labels).split(table, target)
+        every = np.arange(len(target))
+        splits = check_cv(self.cv, target, classifier=labels).split(X, target)
         found = [(every[fitted], every[tested]) for fitted, tested in splits]
-        for k, rows in [(k, rows) for k, split in enumerate(found) for rows in split] or [(0, every[:0])]:
-            if not (len(rows) if weights is None else weights[rows].any()):
+        if not found:
+            raise ValueError("cv has no folds; an iterator of splits has none left after one use.")
+        for k, split in enumerate(found):
+            if not all(mass[rows].any() for rows in split):
                 raise ValueError(f"cv must leave rows to fit to and rows to judge by, and its fold {k} has none.")
         return found
 
-    def _criterion(
+    def _candidates(
         self,
         table: Table,
-        target: Any,
-        weights: Floats | None,
-        labels: bool,
+        mass: Floats,
         alphas: Floats,
         kernel: Kernel,
         splits: list[tuple[Integers, Integers]],
         sketches: list[list[Sketch]],
-    ) -> Criterion:
-        mass = np.ones(len(table)) if weights is None else weights
-        n_threads = count_threads(self.n_jobs, table.shape[0])
+    ) -> list[Candidates]:
+        """What every alpha makes of the rows of each fold, or of all rows where there are no folds."""
+        n_threads = count_threads(self.n_jobs, len(table))
         keep = max(len(splits), 1) * table.size * len(alphas) <= ROOM
 
         def apply(one: AnyTable, values: Floats, out: Floats) -> None:
@@ -238,37 +248,65 @@ class KDITransformerCV(FittedMaps):
             if self.output_distribution == "normal":
                 to_normal(out)
 
-        def candidates(fold: int, rows: Integers | None, n_fitted: int) -> Candidates:
-            tables = tables_by_alpha(sketches[fold], alphas, kernel, self.n_quantiles)
-            known = None if self.estimator is not None else (mass if rows is None else mass[rows[:n_fitted]])
-            return Candidates(tables, apply, table, rows, n_fitted, known, keep)
+        found = []
+        for k, fold in enumerate(sketches[:-1] or sketches):  # the last are those of all rows
+            rows, fitted = (np.concatenate(splits[k]), mass[splits[k][0]]) if splits else (None, mass)
+            tables = tables_by_alpha(fold, alphas, kernel, self.n_quantiles)
+            known = fitted if self.estimator is None else None
+            found.append(Candidates(tables, apply, table, rows, len(fitted), known, keep))
+        return found
 
-        orders = [np.concatenate(split) for split in splits]
-        folds = [candidates(k, order, len(splits[k][0])) for k, order in enumerate(orders)]
-        if self.estimator is not None:
-            return EstimatorCriterion(
-                folds,
-                [target[order] for order in orders],
-                None if weights is None else [weights[order] for order in orders],
-                self.estimator,
-                check_scoring(self.estimator, self.scoring),
-            )
-        targets, variance = target_matrix(target, labels, mass)
-        if not splits:
-            everything = candidates(-1, None, len(table))
-            models = [RidgeFold(everything, targets, mass, self.ridge)]
-            return RidgeCriterion(models, [np.arange(len(table))], mass, variance or 1.0)
+    def _ridge_criterion(
+        self,
+        folds: list[Candidates],
+        targets: Floats,
+        mass: Floats,
+        splits: list[tuple[Integers, Integers]],
+    ) -> RidgeCriterion:
+        every = np.arange(len(mass))
+        orders = [every if fold.rows is None else fold.rows for fold in folds]
         models = [
             RidgeFold(fold, targets[order], mass[order[: fold.n_fitted]], self.ridge)
             for fold, order in zip(folds, orders, strict=True)
         ]
-        return RidgeCriterion(models, [tested for _, tested in splits], mass, variance or 1.0)
+        variance = float(mass / mass.sum() @ np.einsum("nk,nk->n", targets, targets))
+        return RidgeCriterion(models, [tested for _, tested in splits] or [every], mass, variance or 1.0)
+
+    def _estimator_criterion(
+        self, folds: list[Candidates], target: Any, weights: Floats | None, splits: list[tuple[Integers, Integers]]
+    ) -> EstimatorCriterion:
+        orders = [np.concatenate(split) for split in splits]
+        return EstimatorCriterion(
+            folds,
+            [target[order] for order in orders],
+            None if weights is None else [weights[order] for order in orders],
+            self.estimator,
+            check_scoring(self.estimator, self.scoring),
+        )
 
     def _keep(self, found: Descent, alphas: Floats) -> None:
         self._chosen = alphas[found.choice]
         self.alphas_, self.common_alpha_ = alphas, float(alphas[found.common])
+        self.reference_alpha_ = float(alphas[found.reference])
         self.scores_, self.standard_errors_ = found.scores, found.errors
         self.base_score_, self.best_score_, self.n_passes_ = found.base_score, found.best_score, found.n_passes
+
+    def _check_weights(self, weights: Floats | None) -> None:
+        if weights is None:
+            return
+        if weights.max() > MOST_WEIGHT:
+            raise ValueError(f"sample_weight must be at most {MOST_WEIGHT:g} to tune, got {weights.max()}.")
+        if self.estimator is None:
+            return
+        if not has_fit_parameter(self.estimator, "sample_weight"):
+            raise ValueError(
+                "sample_weight was given, so that estimator must take it in fit, which "
+                f"{type(self.estimator).__name__} does not."
+            )
+        if callable(self.scoring) and not hasattr(self.scoring, "set_score_request"):
+            raise ValueError(
+                "sample_weight was given, so that scoring must be a name or made by make_scorer, got a plain function."
+            )
 
     def _resolve_alpha(self, weights: Floats) -> Floats:
         return self._chosen
@@ -278,12 +316,16 @@ class KDITransformerCV(FittedMaps):
             raise ValueError(f"criterion must be 'auto', 'loo' or 'cv', got {self.criterion!r}.")
         if self.task not in TASKS:
             raise ValueError(f"task must be one of {list(TASKS)}, got {self.task!r}.")
-        if not isinstance(self.ridge, int | float | np.number) or not 0 < self.ridge < np.inf:
+        if not isinstance(self.ridge, Real) or isinstance(self.ridge, bool) or not 0 < self.ridge < np.inf:
             raise ValueError(f"ridge must be a positive number, got {self.ridge!r}.")
         if not isinstance(self.per_feature, bool | np.bool_):
             raise ValueError(f"per_feature must be True or False, got {self.per_feature!r}.")
         if not is_whole(self.max_passes) or self.max_passes < 1:
             raise ValueError(f"max_passes must be a whole number >= 1, got {self.max_passes!r}.")
+        if is_whole(self.cv) and self.cv < 2:
+            raise ValueError(f"cv must be at least 2 folds, got {self.cv!r}.")
+        if self.estimator is not None and not hasattr(self.estimator, "fit"):
+            raise ValueError(f"estimator must be a scikit-learn estimator, got {self.estimator!r}.")
         if self.estimator is None and self.scoring is not None:
             raise ValueError(f"scoring is for an estimator, and none was given; got {self.scoring!r}.")
         if self.estimator is not None and self.criterion == "loo":
@@ -301,3 +343,19 @@ class KDITransformerCV(FittedMaps):
 def _nearest_to_one(alphas: Floats) -> int:
     with np.errstate(divide="ignore"):
         return int(np.abs(np.log(alphas)).argmin())
+
+
+def _in_memory(X: Any, name: str) -> Any:
+    """X as it is, where it is a frame or an array; a Table of Arrow as a frame. What has no rows at hand is refused."""
+    try:
+        stream = is_source(X)
+    except TypeError:  # a table of an engine
+        stream = True
+    if stream and type(X).__module__.startswith("pyarrow") and hasattr(X, "to_pandas"):
+        return X.to_pandas()
+    if stream:
+        raise TypeError(
+            f"{name} learns from a table in memory, whose rows are those of y, and got {type(X).__name__}. Tune on a "
+            "sample, and give its alpha_ to KDITransformer for the rest."
+        )
+    return X
