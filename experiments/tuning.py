@@ -4,10 +4,10 @@ All methods see the same random splits, and are scored on what they were not fit
 
 - regression: rMSE of a linear regression, 70/30 splits;
 - classification: accuracy of the paper's PCA and Gaussian naive Bayes, and of a logistic regression, 70/30, stratified;
-- benchmarks: weighted one-vs-rest ROC AUC of a logistic regression on Small Data Benchmarks, 75/25, stratified. Its
-  penalty is chosen by cross-validation on the training part, since features in [0, 1] and features in units of their
-  deviation do not want the same one. All sets with at most 1,000 rows and 40 columns after one-hot are taken, 44: with
-  at most 800 rows there are only 39;
+- benchmarks: weighted one-vs-rest ROC AUC of a logistic regression on Small Data Benchmarks, 75/25, stratified, with
+  scikit-learn's default penalty and with one chosen by cross-validation on the training part, since features in [0, 1]
+  and features in units of their deviation do not want the same one. All sets with at most 1,000 rows and 40 columns
+  after one-hot are taken, 44: with at most 800 rows there are only 39;
 - time: tuning on all of California housing, against a grid search over the same alphas.
 
 A difference is to kdi at alpha = 1 on the same split, and its standard error is the deviation of the differences over
@@ -76,7 +76,7 @@ class Part(NamedTuple):
 
 REGRESSION = Part("regression", (LINEAR.name,), "rMSE", "neg_root_mean_squared_error", -1, 0.3, False)
 CLASSIFICATION = Part("classification", (BAYES.name, LOGISTIC.name), "accuracy", "accuracy", 1, 0.3, True)
-BENCHMARKS = Part("benchmarks", (PENALISED.name,), "AUC", "roc_auc_ovr_weighted", 1, 0.25, True)
+BENCHMARKS = Part("benchmarks", (LOGISTIC.name, PENALISED.name), "AUC", "roc_auc_ovr_weighted", 1, 0.25, True)
 
 
 def measure(quick: bool) -> list[Row]:
