@@ -126,7 +126,8 @@ def benchmark_sets() -> dict[str, tuple[Any, Any]]:
 def split_task(part: Part, data: str, model: str, method: str, n_splits: int) -> Task:
     table, _ = load(part, data)
     work = n_splits * (2_000 + table.size) * COSTS.get(method, 1)
-    key = [*part, data, model, method, n_splits, fingerprint(method, model, part.scoring)]
+    own = part._replace(models=(model,))  # which others there are makes no difference
+    key = [*own, data, model, method, n_splits, fingerprint(method, model, part.scoring)]
     call = partial(scores, part, data, model, method, n_splits)
     return Task(f"{part.name}, {data}, {model}, {method}", work, call, json.dumps(key))
 
