@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from abc import abstractmethod
 from functools import partial
 from typing import Any, Self
 
@@ -217,9 +218,9 @@ class FittedMaps(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type
             out[start : start + height] = part
         return out
 
+    @abstractmethod
     def _resolve_alpha(self, weights: Floats) -> Floats:
         """The alpha of every feature, `weights` being the sum of weights of each."""
-        raise NotImplementedError
 
     def _check_parameters(self) -> Kernel:
         if self.output_distribution not in ("uniform", "normal"):
