@@ -17,6 +17,7 @@ from kdi.kernels import Kernel
 from kdi.reference import cell_sum
 
 BLOCK = 2**16
+SUMMED = 2**14  # products of cells and knots below which it does not pay to look at fewer cells
 ROUNDING = 1.5 * 2.0**20  # rounds positions to 2**-32 of an interval: see lookup.hpp for why
 
 
@@ -162,7 +163,7 @@ def _curves(
     reach = (50 + 4 * order if order else 9) * bandwidth  # the tail there is below 1e-18
     before = np.concatenate([[0.0], np.cumsum(moments[:, 0])])
     curves = [np.empty(len(knots)) for _ in range(last + 1)]
-    step = max(1, len(knots) // 64)
+    step = max(1, len(knots) // 64, SUMMED // max(1, len(positions)))
     for start in range(0, len(knots), step):
         part = slice(start, start + step)
         first, end = np.searchsorted(positions, [knots[part][0] - reach, knots[part][-1] + reach])
