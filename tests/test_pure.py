@@ -333,6 +333,7 @@ NOT_AGAIN = " and ".join(
     for part in (
         "worst_data",
         "noise_leaves",
+        "for_noise_costs",
         "20000",
         "100000",
         "300000",

@@ -160,7 +160,7 @@ class TestInputs:
             KDITransformerCV().fit(batches, y)
 
     def test_tables_of_engines_are_not_learnt_from(self, frame, y):
-        dask = pytest.importorskip("dask.dataframe")
+        dask = pytest.importorskip("dask.dataframe")  # tests/test_dask.py fails where it is required and missing
         with pytest.raises(TypeError, match=r"table in memory.* Tune on a sample"):
             KDITransformerCV().fit(dask.from_pandas(frame, npartitions=2), y)
 
