@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(wildcard cpp/*) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test check bench clean
+.PHONY: demo test check bench experiments clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/installed-plot
@@ -21,6 +21,9 @@ check: $(VENV)/installed-check
 
 bench: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks
+
+experiments: $(VENV)/installed-bench
+	$(BIN)/python -m experiments all
 
 # One stamp an extra: it is older than the sources when the core has to be built again.
 $(VENV)/installed-%: $(SOURCES) | $(VENV)/bin/python

@@ -1,8 +1,14 @@
-"""``python -m experiments name [--quick] [--out DIR]``: simulate, print, write CSV and Markdown.
+"""``python -m experiments name|all [--quick|--full] [--out DIR]``: measure, print, draw, and say what holds.
 
-An experiment is a module with two functions: ``measure(quick)`` gives rows, all with the same keys, and
-``tables(rows)`` gives them to people. Rows of tasks that say so are kept in DIR/.cache, and not measured again after a
-run that was stopped; without that folder all is measured anew.
+An experiment is a module with these functions, of which the first two are always there:
+
+- ``measure(size)`` gives rows, all with the same keys: they become DIR/name.csv;
+- ``tables(rows)`` gives them to people: printed, and written to DIR/name.md;
+- ``claims(rows)`` says what was claimed, what was found and whether it holds: a section of RESULTS.md;
+- ``figures(rows)`` draws: DIR/name*.png and .svg.
+
+Rows of tasks that say so are kept in DIR/.cache, and not measured again after a run that was stopped; without that
+folder all is measured anew.
 """
 
 import argparse
@@ -14,42 +20,92 @@ from types import ModuleType
 from typing import Any
 
 from benchmarks.report import Table
-from experiments import clustering, correlation_inference, tuning
-from experiments.progress import keeping
+from experiments import (
+    classification,
+    clustering,
+    correlation,
+    correlation_inference,
+    limits,
+    precision,
+    regression,
+    sample_size,
+    small_data,
+    tuning,
+    wine,
+)
+from experiments.claims import claim_table, write_section
+from experiments.drawing import save
+from experiments.progress import Size, keeping
 
-EXPERIMENTS: dict[str, ModuleType] = {
-    module.__name__.rpartition(".")[2]: module for module in (correlation_inference, clustering, tuning)
-}
-RESULTS = Path(__file__).parent / "results"
+PAPER = (precision, wine, classification, regression, sample_size, small_data, correlation, clustering, limits)
+BEYOND = (correlation_inference, tuning)
+EXPERIMENTS: dict[str, ModuleType] = {module.__name__.rpartition(".")[2]: module for module in (*PAPER, *BEYOND)}
+HERE = Path(__file__).parent
+RESULTS = HERE / "results"
 LIBRARIES = ("kdi", "numpy", "scipy", "scikit-learn")
 
 
 def main() -> None:
     arguments = parse()
+    size: Size = "quick" if arguments.quick else "full" if arguments.full else "usual"
     out = arguments.out or (RESULTS / "quick" if arguments.quick else RESULTS)
     out.mkdir(parents=True, exist_ok=True)
-    experiment = EXPERIMENTS[arguments.name]
-    begin = perf_counter()
-    with keeping(out / ".cache" / f"{arguments.name}.jsonl") as kept:
-        rows = experiment.measure(arguments.quick)
-    took = f"{perf_counter() - begin:.0f} s" + ", after an earlier run that was stopped" * kept.used
-    tables = experiment.tables(rows)
-    write_rows(out / f"{arguments.name}.csv", rows)
-    page = report(arguments.name, arguments.quick, took, tables)
-    (out / f"{arguments.name}.md").write_text(page, encoding="utf-8")
-    for table in tables:
-        print(f"\n{table.plain()}")
-    print(f"\nTook {took}. Written to {out}: {arguments.name}.csv, {arguments.name}.md")
+    for name in EXPERIMENTS if arguments.name == "all" else [arguments.name]:
+        perform(name, size, out)
 
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="python -m experiments", description="Measure what kdi's statistics are worth."
+        prog="python -m experiments",
+        description="Reproduce the paper's figures and tables, and measure what kdi's statistics are worth.",
+        epilog="A run that was stopped goes on where it was when the same command is given again.",
     )
-    parser.add_argument("name", choices=EXPERIMENTS, help="the experiment")
-    parser.add_argument("--quick", action="store_true", help="few simulations, to see that all works")
+    parser.add_argument("name", choices=["all", *EXPERIMENTS], metavar="name", help=", ".join(["all", *EXPERIMENTS]))
+    sizes = parser.add_mutually_exclusive_group()
+    sizes.add_argument("--quick", action="store_true", help="few simulations and little data, to see that all works")
+    sizes.add_argument("--full", action="store_true", help="all data, however long it takes")
     parser.add_argument("--out", type=Path, help="where to write (experiments/results, or its quick/ for a quick run)")
     return parser.parse_args()
+
+
+def perform(name: str, size: Size, out: Path) -> None:
+    print(f"\n{title(name)}", flush=True)
+    experiment, begin = EXPERIMENTS[name], perf_counter()
+    with keeping(out / ".cache" / f"{name}.jsonl") as kept:
+        rows = experiment.measure(size)
+    took = f"{perf_counter() - begin:.0f} s"
+    if kept.used:
+        took += f", after {kept.used:.0f} s of tasks in an earlier run that was stopped"
+    note, tables, written = head(name, size, took), experiment.tables(rows), [f"{name}.csv", f"{name}.md"]
+    if hasattr(experiment, "claims"):
+        claims = experiment.claims(rows)
+        tables = [claim_table(claims), *tables]
+        # The committed page stands beside the code, that of any other run beside what it wrote.
+        page = HERE / "RESULTS.md" if out == RESULTS else out / "RESULTS.md"
+        write_section(page, title(name), note, claims, map(title, EXPERIMENTS))
+    write_rows(out / f"{name}.csv", rows)
+    (out / f"{name}.md").write_text(report(name, note, tables), encoding="utf-8")
+    if hasattr(experiment, "figures"):
+        written += save(out, experiment.figures(rows))
+    for table in tables:
+        print(f"\n{table.plain()}")
+    print(f"\nTook {took}. Written to {out}: {', '.join(written)}", flush=True)
+
+
+def title(name: str) -> str:
+    return getattr(EXPERIMENTS[name], "TITLE", name.replace("_", " ").capitalize())
+
+
+def head(name: str, size: Size, took: str) -> str:
+    command = f"python -m experiments {name}" + " --full" * (size == "full")
+    kind = " (a quick run: too little data to read anything from)" if size == "quick" else ""
+    libraries = (*LIBRARIES, *getattr(EXPERIMENTS[name], "LIBRARIES", ()))  # an experiment may name more
+    versions = ", ".join(f"{library} {version(library)}" for library in libraries)
+    return f"Written by `{command}`{kind}; do not edit. {versions}; {took}."
+
+
+def report(name: str, note: str, tables: list[Table]) -> str:
+    return "\n\n".join([f"# {title(name)}", note, *(table.markdown() for table in tables)]) + "\n"
 
 
 def write_rows(path: Path, rows: list[dict[str, Any]]) -> None:
@@ -57,15 +113,6 @@ def write_rows(path: Path, rows: list[dict[str, Any]]) -> None:
         writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
-
-
-def report(name: str, quick: bool, took: str, tables: list[Table]) -> str:
-    title = name.replace("_", " ").capitalize()
-    kind = " (a quick run: too few simulations to read anything from)" if quick else ""
-    libraries = (*LIBRARIES, *getattr(EXPERIMENTS[name], "LIBRARIES", ()))  # an experiment may name more
-    versions = ", ".join(f"{library} {version(library)}" for library in libraries)
-    head = f"# {title}\n\nWritten by `python -m experiments {name}`{kind}; do not edit. {versions}; {took}."
-    return "\n\n".join([head, *(table.markdown() for table in tables)]) + "\n"
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from scipy.stats import PermutationMethod, bootstrap
 
 import kdi
 from benchmarks.report import Table
-from experiments.progress import Task, run
+from experiments.progress import Size, Task, run
 
 Floats = NDArray[np.float64]
 Row = dict[str, Any]
@@ -78,8 +78,8 @@ QUICK = Effort(
 )
 
 
-def measure(quick: bool) -> list[Row]:
-    effort = QUICK if quick else FULL
+def measure(size: Size) -> list[Row]:
+    effort = QUICK if size == "quick" else FULL
     tasks = [type_one_task(data, n, effort) for data in INDEPENDENT for n in SIZES]
     tasks += [permutation_task(data, n, effort) for data in INDEPENDENT for n in SIZES]
     tasks += [coverage_task(data, n, alpha, effort) for data in DEPENDENT for n in SIZES for alpha in COVERED]

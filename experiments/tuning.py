@@ -29,7 +29,7 @@ from threadpoolctl import threadpool_limits
 import kdi
 from benchmarks.rounds import interleaved, timed
 from experiments import datasets
-from experiments.progress import Task, run
+from experiments.progress import Size, Task, run
 from experiments.tuning_methods import (
     BASE,
     BAYES,
@@ -79,7 +79,8 @@ CLASSIFICATION = Part("classification", (BAYES.name, LOGISTIC.name), "accuracy",
 BENCHMARKS = Part("benchmarks", (LOGISTIC.name, PENALISED.name), "AUC", "roc_auc_ovr_weighted", 1, 0.25, True)
 
 
-def measure(quick: bool) -> list[Row]:
+def measure(size: Size) -> list[Row]:
+    quick = size == "quick"
     for library in MISSING:
         print(f"Left out: {library} is not installed", flush=True)
     n_splits = QUICK_SPLITS if quick else SPLITS

@@ -3,10 +3,8 @@
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -26,7 +24,7 @@ from sklearn.preprocessing import (
 )
 
 import kdi
-from kdi._backend import core
+from experiments.progress import kdi_sources
 
 THEIRS = "kditransform, alpha 1"
 BASE = "kdi, alpha 1"
@@ -143,13 +141,7 @@ def fingerprint(method: str, model: str, scoring: str) -> str:
     libraries = ["kdi", "numpy", "scipy", "scikit-learn"]
     libraries += [NEEDED[method]] if method in NEEDED else []
     # The version of kdi does not change with every line of it.
-    code = [f"sources {sources()}"] if method in (BASE, SEARCHED, SINGLE, EACH) else []
+    code = [f"sources {kdi_sources()}"] if method in (BASE, SEARCHED, SINGLE, EACH) else []
     versions = [f"{library} {version(library)}" for library in libraries]
     text = "; ".join([*versions, *code, scoring, repr(pipeline(method, model, scoring, QUANTILES))])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-@cache
-def sources() -> str:
-    files = [*sorted(Path(kdi.__file__).parent.glob("*.py")), Path(core.__file__)]
-    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()

@@ -1,12 +1,12 @@
 """The rows of the experiment of tuning as people read them, and which of the targets were reached."""
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from scipy.stats import wilcoxon
 
 from benchmarks.report import Table, Target, number, target_table
+from experiments.contests import Contest, contest, p_value
 from experiments.tuning_methods import BASE, BAYES, EACH, LOGISTIC, PENALISED, SEARCHED, SINGLE
 
 Row = dict[str, Any]
@@ -18,16 +18,6 @@ DATA = {"california": "California", "abalone": "Abalone"}
 PENALTY_NOTE = "C is chosen by cross-validation on the training part; one alpha by inner CV is chosen at C = 10. "
 SPLINES = "SplineTransformer makes seven features of each."
 ERRORS = "In brackets the difference to kdi at alpha 1 on the same splits, ± one standard error."
-
-
-class Contest(NamedTuple):
-    """One alpha a feature against another method, over all benchmarks."""
-
-    wins: int
-    losses: int
-    ties: int
-    two_sided: float
-    one_sided: float
 
 
 def tables(rows: list[Row]) -> list[Table]:
@@ -217,17 +207,9 @@ def mean_value(rows: list[Row], method: str) -> float:
 
 
 def compared(rows: list[Row], other: str) -> Contest:
+    """One alpha a feature against another method, over all benchmarks."""
     own, beside = ([float(row["value"]) for row in chosen(rows, method=method)] for method in (EACH, other))
-    apart = np.round(np.subtract(own, beside), 6)  # values have six digits: what is less apart is a tie
-    wins, losses = int((apart > 0).sum()), int((apart < 0).sum())
-    if not wins + losses:
-        return Contest(0, 0, len(apart), 1.0, 1.0)
-    two_sided, one_sided = (float(wilcoxon(apart, alternative=kind).pvalue) for kind in ("two-sided", "greater"))
-    return Contest(wins, losses, len(apart) - wins - losses, two_sided, one_sided)
-
-
-def p_value(probability: float) -> str:
-    return f"{probability:.1e}" if probability < 1e-3 else f"{probability:.3f}"
+    return contest(own, beside)
 
 
 def listed(words: list[str]) -> str:

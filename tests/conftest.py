@@ -2,6 +2,7 @@ import os
 
 import numpy as np
 import pytest
+from experiment_runs import run_experiments
 from hypothesis import HealthCheck, settings
 
 # The same examples in every run; KDI_EXPLORE=1000 looks for new ones, that many a test.
@@ -22,6 +23,13 @@ def table(rng):
     n = 500
     columns = [rng.normal(size=n), rng.lognormal(size=n), rng.standard_cauchy(size=n), rng.poisson(3, size=n)]
     return np.column_stack(columns)
+
+
+@pytest.fixture(scope="session")
+def quick_run(tmp_path_factory):
+    """Folder and output of a quick run of all experiments: one for all tests of the group "experiments"."""
+    out = tmp_path_factory.mktemp("results")
+    return out, run_experiments("all", "--quick", "--out", out)
 
 
 def pytest_report_header():

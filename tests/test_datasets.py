@@ -3,13 +3,13 @@
 import json
 import os
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-ROOT = Path(__file__).parent.parent
+from experiments import datasets, progress
+
 ARCHIVE = os.environ.get("KDI_UCI_ARCHIVE")
 
 TEXT = """% a comment, with @data in it
@@ -28,19 +28,11 @@ TEXT = """% a comment, with @data in it
 """
 
 
-@pytest.fixture
-def datasets(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT)
-    from experiments import datasets
-
-    return datasets
-
-
 class TestShipped:
     @pytest.mark.parametrize(
         ("name", "shape", "mean"), [("california", (20640, 8), 2.0686), ("abalone", (4177, 10), 9.9337)]
     )
-    def test_regression(self, datasets, name, shape, mean):
+    def test_regression(self, name, shape, mean):
         table, target = datasets.regression(name)
         assert table.shape == shape
         assert table.dtype == target.dtype == np.float64
@@ -48,7 +40,7 @@ class TestShipped:
         assert target.shape == shape[:1]
         assert target.mean() == pytest.approx(mean, abs=1e-4)
 
-    def test_sexes_of_abalone_are_one_hot(self, datasets):
+    def test_sexes_of_abalone_are_one_hot(self):
         table, _ = datasets.regression("abalone")
         assert_array_equal(table[:, :3].sum(axis=0), [1307, 1342, 1528])  # F, I, M
         assert_array_equal(table[:, :3].sum(axis=1), 1)
@@ -62,13 +54,13 @@ class TestShipped:
             ("hawks", 5, [69, 567, 255]),  # Cooper's, red-tailed, sharp-shinned
         ],
     )
-    def test_classification(self, datasets, name, columns, counts):
+    def test_classification(self, name, columns, counts):
         table, labels = datasets.classification(name)
         assert table.shape == (sum(counts), columns)
         assert np.isfinite(table).all()
         assert_array_equal(np.bincount(labels), counts)
 
-    def test_unknown_names(self, datasets):
+    def test_unknown_names(self):
         with pytest.raises(ValueError, match=r"one of \('california', 'abalone'\), got 'boston'"):
             datasets.regression("boston")
         with pytest.raises(ValueError, match="got 'digits'"):
@@ -76,7 +68,7 @@ class TestShipped:
 
 
 class TestArff:
-    def test_arrays(self, datasets):
+    def test_arrays(self):
         """Numbers and NaN, categories one-hot, a missing one is its own."""
         table, labels = datasets.arff_arrays(TEXT)
         assert_array_equal(table[:, 0], [1.5, np.nan, -2000])
@@ -84,7 +76,7 @@ class TestArff:
         assert_array_equal(table[:, -1], [3, 4, np.nan])
         assert_array_equal(labels, [1, 0, 0])
 
-    def test_small_classes_and_large_sets(self, datasets):
+    def test_small_classes_and_large_sets(self):
         def made(counts):
             head = "@relation made\n@attribute a numeric\n@attribute b {u,v}\n@attribute class {x,y}\n@data\n"
             lines = [f"{number},{'uv'[number % 2]},{label}" for label in "xy" for number in range(counts[label])]
@@ -107,16 +99,16 @@ class TestArff:
 
 
 class TestArchive:
-    def test_not_given(self, datasets, monkeypatch):
+    def test_not_given(self, monkeypatch):
         monkeypatch.delenv("KDI_UCI_ARCHIVE", raising=False)
         with pytest.raises(FileNotFoundError, match=r"UCI\+\+ \(doi 10.5281/zenodo.13748\); set KDI_UCI_ARCHIVE"):
             datasets.benchmarks()
 
-    def test_not_there(self, datasets, tmp_path):
+    def test_not_there(self, tmp_path):
         with pytest.raises(FileNotFoundError, match=r"no file .*none\.tar\.xz; set KDI_UCI_ARCHIVE"):
             datasets.benchmarks(tmp_path / "none.tar.xz")
 
-    def test_another_file(self, datasets, monkeypatch, tmp_path):
+    def test_another_file(self, monkeypatch, tmp_path):
         other = tmp_path / "other.tar.xz"
         other.write_bytes(b"something else")
         monkeypatch.setenv("KDI_UCI_ARCHIVE", str(other))
@@ -125,8 +117,28 @@ class TestArchive:
         assert "\n" not in str(error.value)
         assert "zenodo" in str(error.value)
 
+    def test_smallest_are_shipped(self):
+        found = {name: (table, labels) for name, table, labels in datasets.benchmarks(datasets.SMALLEST)}
+        assert len(found) == 12
+        table, labels = found["iris"]
+        expected, classes = datasets.classification("iris")
+        differ = np.sort(table, axis=0) != np.sort(expected, axis=0)
+        assert differ.sum() <= 10  # the repository's file has some errors that scikit-learn's has not
+        assert_array_equal(np.bincount(labels), np.bincount(classes))
+
+    def test_every_set_has_a_published_score(self):
+        scores = datasets.published_scores()
+        assert len(scores) == 142
+        assert all(0.4 < score <= 1 for score in scores.values())
+        assert {name for name, *_ in datasets.benchmarks(datasets.SMALLEST)} <= scores.keys()
+
     @pytest.mark.skipif(not ARCHIVE, reason="KDI_UCI_ARCHIVE does not say where the archive is")
-    def test_all_are_read(self, datasets):
+    def test_smallest_are_those_of_the_archive(self):
+        smallest = datasets.archive_files(datasets.SMALLEST)
+        assert smallest == datasets.archive_files(datasets.find_archive())[: len(smallest)]
+
+    @pytest.mark.skipif(not ARCHIVE, reason="KDI_UCI_ARCHIVE does not say where the archive is")
+    def test_all_are_read(self):
         files = datasets.archive_files(datasets.find_archive())
         assert len(files) == 137
         for name, text in files:
@@ -136,7 +148,7 @@ class TestArchive:
             assert np.bincount(labels).min() >= 16, name
 
     @pytest.mark.skipif(not ARCHIVE, reason="KDI_UCI_ARCHIVE does not say where the archive is")
-    def test_small_ones(self, datasets):
+    def test_small_ones(self):
         assert len(list(datasets.benchmarks(most_rows=800, most_columns=40))) == 39
         found = {name: (table, labels) for name, table, labels in datasets.benchmarks(most_rows=1000, most_columns=40)}
         assert len(found) == 44
@@ -149,14 +161,7 @@ class TestArchive:
 class TestKept:
     """A run that was stopped goes on where it was."""
 
-    @pytest.fixture
-    def progress(self, monkeypatch):
-        monkeypatch.syspath_prepend(ROOT)
-        from experiments import progress
-
-        return progress
-
-    def test_only_what_is_missing_is_run(self, progress, tmp_path, capsys):
+    def test_only_what_is_missing_is_run(self, tmp_path, capsys):
         calls = []
 
         def task(name, key):
@@ -178,14 +183,14 @@ class TestKept:
         assert calls == ["one", "two", "never kept", "never kept"]
         assert "2 of 3 kept from an earlier run" in capsys.readouterr().out
 
-    def test_nothing_is_kept_outside(self, progress, tmp_path):
+    def test_nothing_is_kept_outside(self, tmp_path):
         path = tmp_path / "rows.jsonl"
         with progress.keeping(path):
             pass
         progress.run([progress.Task("one", 1.0, lambda: [{"value": 1}], "1")])
         assert not path.exists()
 
-    def test_processes_give_rows_in_order(self, progress, tmp_path):
+    def test_processes_give_rows_in_order(self, tmp_path):
         tasks = [progress.Task(f"{number}", 1.0, Numbered(number), f"{number}") for number in range(5)]
         path = tmp_path / "rows.jsonl"
         with progress.keeping(path):

@@ -1,12 +1,14 @@
 """The experiment on tuning runs, and its committed figures are what its page and docs/tuning.md say."""
 
 import csv
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from experiment_runs import run_experiments
+
+from experiments.tuning_tables import tables
+
+pytestmark = pytest.mark.xdist_group("experiments")  # one quick run for all of them
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "experiments" / "results"
@@ -25,21 +27,10 @@ def values(rows, **fields):
     return {(row["data"], row["model"]): float(row["value"]) for row in found}
 
 
-@pytest.fixture(scope="module")
-def quick(tmp_path_factory):
-    out = tmp_path_factory.mktemp("results")
-    printed = run(out)
-    return out, read(out / "tuning.csv"), printed
-
-
-def run(out):
-    environment = {name: value for name, value in os.environ.items() if name != "KDI_UCI_ARCHIVE"}
-    command = [sys.executable, "-W", "error", "-m", "experiments", "tuning", "--quick", "--out", str(out)]
-    finished = subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, encoding="utf-8", timeout=600
-    )
-    assert finished.returncode == 0, finished.stderr
-    return finished.stdout
+@pytest.fixture
+def quick(quick_run):
+    out, printed = quick_run
+    return out, read(out / "tuning.csv"), printed.partition("\nTuning\n")[2]
 
 
 class TestQuickRun:
@@ -67,9 +58,9 @@ class TestQuickRun:
     def test_a_second_run_goes_on_from_the_first(self, quick):
         out, rows, _ = quick
         tasks = 3 * len({row["method"] for row in rows if row["part"] == "regression"})
-        printed = run(out)
+        printed = run_experiments("tuning", "--quick", "--out", out)
         assert f"{tasks} of {tasks} kept from an earlier run" in printed
-        assert "after an earlier run that was stopped" in printed
+        assert "s of tasks in an earlier run that was stopped" in printed
         scores = [row for row in rows if row["part"] != "time"]
         assert [row for row in read(out / "tuning.csv") if row["part"] != "time"] == scores
 
@@ -91,10 +82,7 @@ class TestCommitted:
         }
         assert len({row["data"] for row in scored if row["part"] == "benchmarks"}) >= 40
 
-    def test_page_says_what_the_rows_say(self, rows, monkeypatch):
-        monkeypatch.syspath_prepend(ROOT)
-        from experiments.tuning_tables import tables
-
+    def test_page_says_what_the_rows_say(self, rows):
         page = (RESULTS / "tuning.md").read_text(encoding="utf-8")
         for table in tables(rows):
             assert table.markdown() in page

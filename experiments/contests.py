@@ -1,0 +1,30 @@
+"""One method against another over many data sets: wins, losses, ties, and Wilcoxon's signed-rank test."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import wilcoxon
+
+DIGITS = 6  # of the scores that are written: what is less apart is a tie
+
+
+class Contest(NamedTuple):
+    wins: int
+    losses: int
+    ties: int
+    two_sided: float  # p-values
+    one_sided: float  # small where the first is better
+
+
+def contest(own: Sequence[float], beside: Sequence[float]) -> Contest:
+    apart = np.round(np.subtract(own, beside), DIGITS)
+    wins, losses = int((apart > 0).sum()), int((apart < 0).sum())
+    if not wins + losses:
+        return Contest(0, 0, len(apart), 1.0, 1.0)
+    two_sided, one_sided = (float(wilcoxon(apart, alternative=kind).pvalue) for kind in ("two-sided", "greater"))
+    return Contest(wins, losses, len(apart) - wins - losses, two_sided, one_sided)
+
+
+def p_value(probability: float) -> str:
+    return f"{probability:.1e}" if probability < 1e-3 else f"{probability:.3f}"

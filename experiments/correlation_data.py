@@ -1,0 +1,113 @@
+"""What is correlated, the three simulated cases and California housing; and what is read from rows about them."""
+
+import gzip
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments import datasets
+
+Floats = NDArray[np.float64]
+Row = dict[str, Any]
+
+# The three coefficients, and the alpha at which `kdi.correlation` is each of them.
+ALPHAS = {"pearson": np.inf, "spearman": 0.0, "kdi": 1.0}
+NAMES = {"pearson": "Pearson", "spearman": "Spearman", "kdi": "KD-integral"}
+
+CURVE, NOISY, OUTLIERS, CLEAN = "(A) curve", "(B) noisy line", "(C) line with outliers", "(C) before the outliers"
+PAPER_SEED = 1
+N = 100
+POWER = 1.4  # of the curve
+CORRELATIONS = {NOISY: 0.4, OUTLIERS: 0.8}
+N_OUTLIERS, STRETCH = 5, 3
+
+TARGET = "MedHouseVal"
+# Those that the paper highlights, each in the order of the table's columns.
+BEDROOMS, INCOME, POPULATION = ("AveRooms", "AveBedrms"), ("MedInc", "AveRooms"), ("AveBedrms", "Population")
+HIGHLIGHTED = (BEDROOMS, INCOME, POPULATION)
+PERCENTILE = 99  # rows beyond it in either column are outliers, as in the author's notebook
+
+
+def simulated(seed: int) -> dict[str, tuple[Floats, Floats]]:
+    """All cases of one seed, drawn one after the other, as the author's notebook does with the seed 1.
+
+    They are those of Wikipedia's article on Spearman's coefficient, by its code.
+    """
+    rng = np.random.RandomState(seed)
+    x = rng.uniform(size=N)
+    logit = np.log(x / (1 - x))
+    found = {CURVE: (x, np.sign(logit) * abs(logit) ** POWER), NOISY: line(rng, CORRELATIONS[NOISY])}
+    x, y = found[CLEAN] = line(rng, CORRELATIONS[OUTLIERS])
+    stretched = x.copy()
+    stretched[np.argsort(-x)[:N_OUTLIERS]] *= STRETCH
+    return found | {OUTLIERS: (stretched, y)}
+
+
+def line(rng: np.random.RandomState, correlation: float) -> tuple[Floats, Floats]:
+    x = rng.normal(size=N)
+    return x, correlation * x + np.sqrt(1 - correlation**2) * rng.normal(size=N)
+
+
+@cache
+def whole_housing() -> tuple[list[str], Floats]:
+    """Names of the columns, the target last, and the table."""
+    with gzip.open(datasets.CALIFORNIA, "rt", encoding="utf-8") as file:
+        names = file.readline().strip().split(",")
+    return names, np.column_stack(datasets.regression("california"))
+
+
+def housing(n_rows: int | None = None) -> dict[str, Floats]:
+    """Columns by name; about that many rows, evenly spaced, or all."""
+    names, table = whole_housing()
+    step = len(table) // (n_rows or len(table))
+    return dict(zip(names, table[::step].T, strict=True))
+
+
+def without_outliers(x: Floats, y: Floats) -> NDArray[np.bool_]:
+    """The rows that are not beyond the percentile in x or in y."""
+    return (x <= np.percentile(x, PERCENTILE)) & (y <= np.percentile(y, PERCENTILE))
+
+
+def pair_name(first: str, second: str) -> str:
+    return f"{first}, {second}"
+
+
+# What is read from the rows.
+
+
+def split(pair: str) -> tuple[str, str]:
+    first, second = pair.split(", ")
+    return first, second
+
+
+def of_part(rows: Iterable[Row], part: str, pair: str | None = None) -> list[Row]:
+    return [one for one in rows if one["part"] == part and pair in (None, one["pair"])]
+
+
+def values(rows: Sequence[Row]) -> tuple[Floats, Floats, Floats]:
+    """Pearson, Spearman and KD-integral of all rows."""
+    pearson, spearman, ours = (np.array([float(one[name]) for one in rows]) for name in ALPHAS)
+    return pearson, spearman, ours
+
+
+def outside(pearson: Floats, spearman: Floats, ours: Floats) -> Floats:
+    """How far KD-integral is from the range of the two others; 0 within."""
+    low, high = np.minimum(pearson, spearman), np.maximum(pearson, spearman)
+    return np.maximum(np.maximum(low - ours, ours - high), 0)
+
+
+def nearer_spearman(pearson: Floats, spearman: Floats, ours: Floats) -> Floats:
+    return abs(ours - spearman) < abs(ours - pearson)
+
+
+def largest(rows: Sequence[Row], against: str, count: int) -> list[tuple[tuple[str, str], float]]:
+    """Pairs that KD-integral and another coefficient disagree on most, and by how much."""
+    gaps = [(split(one["pair"]), abs(float(one["kdi"]) - float(one[against]))) for one in rows]
+    return sorted(gaps, key=lambda gap: -gap[1])[:count]
+
+
+def shown(one: Row) -> str:
+    return ", ".join(f"{NAMES[name]} {float(one[name]):.2f}" for name in ALPHAS)

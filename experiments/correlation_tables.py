@@ -1,0 +1,74 @@
+"""The rows of the correlation experiment as people read them."""
+
+import numpy as np
+
+from benchmarks.report import Table
+from experiments.correlation_data import (
+    ALPHAS,
+    NAMES,
+    PAPER_SEED,
+    PERCENTILE,
+    N,
+    Row,
+    largest,
+    nearer_spearman,
+    of_part,
+    outside,
+    values,
+)
+
+
+def tables(rows: list[Row]) -> list[Table]:
+    note = "In order of the disagreement of KD-integral with Pearson; ± the standard deviation over "
+    note += f"{of_part(rows, 'california')[0]['bootstraps']} bootstraps."
+    target = of_part(rows, "with target")
+    moved = [NAMES[against] for against in ("pearson", "spearman") if moves(rows, target, against)]
+    said = f"change the top two disagreements with {' and '.join(moved)}" if moved else "leave all top two as they are"
+    *first, last = (f"{one['rows']:,}" for one in of_part(rows, "outliers excluded"))
+    left = f"{', '.join(first)} and {last}"
+    return [
+        samples_table(of_part(rows, "simulated")),
+        pairs_table("California housing, all pairs of features", of_part(rows, "california"), note),
+        pairs_table("California housing, features and target", target, f"Not in the paper; they {said}."),
+        pairs_table(
+            f"Without outliers: rows up to the {PERCENTILE}th percentile of both columns",
+            of_part(rows, "outliers excluded"),
+            f"Of {target[0]['rows']:,} rows, {left} are left. Coefficients and deviations are of these rows alone.",
+        ),
+    ]
+
+
+def moves(rows: list[Row], target: list[Row], against: str) -> bool:
+    """Whether the two largest disagreements are others once pairs with the target count too."""
+    features = of_part(rows, "california")
+    return largest(features, against, 2) != largest([*features, *target], against, 2)
+
+
+def samples_table(rows: list[Row]) -> Table:
+    body = []
+    for case in dict.fromkeys(one["pair"] for one in rows):
+        own = [one for one in rows if one["pair"] == case]
+        drawn = next(one for one in own if one["seed"] == PAPER_SEED)
+        found = dict(zip(ALPHAS, values(own), strict=True))
+        cells = [f"{float(drawn[name]):.3f}" for name in ALPHAS]
+        cells += [f"{found[name].mean():.3f} ± {found[name].std(ddof=1):.3f}" for name in ALPHAS]
+        three = tuple(found.values())
+        cells += [f"{np.mean(holds):.0%}" for holds in (nearer_spearman(*three), outside(*three) == 0)]
+        body.append([case, *cells])
+    count = len({one["seed"] for one in rows})
+    header = ["", *(f"{NAMES[name]}, paper's draw" for name in ALPHAS), *(f"{NAMES[name]}, mean" for name in ALPHAS)]
+    header += ["KD-integral nearer to Spearman", "between"]
+    note = f"Means ± standard deviations over {count} samples of {N} pairs, the paper's among them."
+    return Table("Simulated cases", header, body, note)
+
+
+def pairs_table(title: str, rows: list[Row], note: str) -> Table:
+    body = []
+    for one in rows:
+        cells = [f"{float(one[name]):.3f} ± {float(one[f'{name}_deviation']):.3f}" for name in ALPHAS]
+        ours = float(one["kdi"])
+        cells += [f"{ours - float(one[name]):+.3f}" for name in ("pearson", "spearman")]
+        apart = outside(*values([one]))[0]
+        body.append([one["pair"], *cells, "yes" if apart == 0 else f"{apart:.3f} outside"])
+    header = ["", *NAMES.values(), "minus Pearson", "minus Spearman", "between"]
+    return Table(title, header, body, note)

@@ -1,0 +1,51 @@
+"""Figures of the experiments: one style, one colour a method in all of them, PNG and SVG."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import matplotlib
+from matplotlib.figure import Figure
+
+# One colour and one marker a method, in all figures; the colours differ in lightness too.
+MIN_MAX, Z_SCORE, QUANTILE = "min-max", "z-score", "quantile"
+KDI, TUNED, EACH = "KD-integral, α = 1", "KD-integral, α by CV", "KD-integral, α per feature"
+COLOURS = {
+    MIN_MAX: "#c0392b",
+    Z_SCORE: "#8c6d31",
+    QUANTILE: "#0059a8",
+    KDI: "#7b3294",
+    TUNED: "#d6409f",
+    EACH: "#1b1b1b",
+}
+MARKERS = {MIN_MAX: "^", Z_SCORE: "v", QUANTILE: "s", KDI: "*", TUNED: "o", EACH: "D"}
+SWEEP = "#2e8b57"
+GREY = "#8a8f94"
+STYLE = {
+    "font.size": 9,
+    "axes.titlesize": 9,
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.frameon": False,
+    "svg.hashsalt": "kdi",  # the same file from the same figure
+}
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """In inches; what is drawn on it within `style()` looks like all others."""
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def style() -> object:
+    return matplotlib.rc_context(STYLE)
+
+
+def save(folder: Path, figures: Mapping[str, Figure]) -> list[str]:
+    """Write each as PNG and SVG, and give the names of the files."""
+    written = []
+    with style():
+        for name, figure in figures.items():
+            figure.savefig(folder / f"{name}.png", dpi=150, metadata={"Software": None})
+            figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
+            written += [f"{name}.png", f"{name}.svg"]
+    return written

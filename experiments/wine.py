@@ -1,0 +1,199 @@
+"""The paper's figure of Wine's malic acid under min-max scaling, quantile transform and KD-integral (polyexp, α = 1).
+
+What the words of the claims mean here:
+
+- concave: the density of the KD-integral, its slope, falls from each position of a fine grid beyond 3 to the next;
+- compressing: inputs beyond 3 get a smaller share of [0, 1] than min-max scaling gives them;
+- peaks: of a Gaussian kernel density estimate of the values, with Scott's bandwidth as in common plots, and with half
+  of it; one counts if its prominence is at least 1 % of the highest peak;
+- rough: the total variation of the slope over 200 equal steps of the range, in units of the mean slope. Substantially
+  smoother is a tenth of it or less.
+"""
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+from scipy.signal import find_peaks
+from scipy.stats import gaussian_kde
+from sklearn.preprocessing import MinMaxScaler, QuantileTransformer
+
+import kdi
+from benchmarks.report import Table
+from experiments import datasets, drawing
+from experiments.claims import Claim
+from experiments.drawing import KDI, MIN_MAX, QUANTILE
+from experiments.progress import Size, Task, run, task_key
+
+Floats = NDArray[np.float64]
+Row = dict[str, Any]
+
+TITLE = "Wine's malic acid under three transformations"
+METHODS = (MIN_MAX, QUANTILE, KDI)
+ORIGINAL = "original"
+COLUMN = 1  # malic acid in scikit-learn's order
+STEPS = 200  # of the curves
+FINE = 2_000  # positions at which densities are looked at for peaks
+BEYOND = 3.0  # the paper's: concave for larger inputs
+PROMINENT = 0.01  # of the highest peak
+SMOOTHER = 10  # times less rough
+CURVE, POINT, DENSITY, SLOPE = "curve", "value", "density", "density of the KD-integral"
+PEAKS, HALF_PEAKS, ROUGHNESS, SHARE = "peaks", "peaks, half bandwidth", "roughness", "share beyond 3"
+FALLS, FALLS_FROM = "falls beyond 3", "falls from"
+# All that is not a curve; what they are of is in the column "method".
+NUMBERS = (PEAKS, HALF_PEAKS, ROUGHNESS, SHARE)
+
+
+def measure(size: Size) -> list[Row]:
+    return run([Task("malic acid", 1, measured, task_key("wine", STEPS, FINE, BEYOND, PROMINENT))])
+
+
+def measured() -> list[Row]:
+    values = datasets.classification("wine")[0][:, COLUMN]
+    grid = np.linspace(values.min(), values.max(), STEPS + 1)
+    rows = marginal(ORIGINAL, values)
+    for method in METHODS:
+        model = transformer(method, len(values)).fit(values[:, None])
+        curve, points = (model.transform(at[:, None])[:, 0] for at in (grid, np.sort(values)))
+        rows += [row(CURVE, method, x, y) for x, y in zip(grid, curve, strict=True)]
+        rows += [row(POINT, method, x, y) for x, y in zip(np.sort(values), points, strict=True)]
+        rows += marginal(method, points)
+        at_limit = float(model.transform([[BEYOND]])[0, 0])
+        rows += [row(ROUGHNESS, method, "", roughness(curve)), row(SHARE, method, "", 1 - at_limit)]
+    density = kdi.KDE1D(values, 1.0, kernel="polyexp").pdf(grid)
+    rows += [row(SLOPE, KDI, x, y) for x, y in zip(grid, density, strict=True)]
+    beyond = kdi.KDE1D(values, 1.0, kernel="polyexp").pdf(np.linspace(BEYOND, grid[-1], FINE))
+    rows.append(row(FALLS, KDI, "", int((np.diff(beyond) < 0).all())))
+    return [*rows, row(FALLS_FROM, KDI, "", grid[density.argmax()])]
+
+
+def transformer(method: str, n: int) -> Any:
+    makers = {
+        MIN_MAX: MinMaxScaler(),
+        QUANTILE: QuantileTransformer(n_quantiles=n, subsample=None),
+        KDI: kdi.KDITransformer(1.0),
+    }
+    return makers[method]
+
+
+def marginal(method: str, values: Floats) -> list[Row]:
+    """The density of the values as people plot it, and its peaks."""
+    reach = 0.2 * np.ptp(values)
+    grid = np.linspace(values.min() - reach, values.max() + reach, STEPS + 1)
+    rows = [row(DENSITY, method, x, y) for x, y in zip(grid, gaussian_kde(values)(grid), strict=True)]
+    for what, share in ((PEAKS, 1.0), (HALF_PEAKS, 0.5)):
+        rows.append(row(what, method, "", peaks(values, share)))
+    return rows
+
+
+def peaks(values: Floats, share: float = 1.0) -> int:
+    """Peaks of the density with that share of Scott's bandwidth."""
+    reach = 0.5 * np.ptp(values)
+    grid = np.linspace(values.min() - reach, values.max() + reach, FINE)
+    density = gaussian_kde(values, share * len(values) ** -0.2)(grid)
+    return len(find_peaks(density, prominence=PROMINENT * density.max())[0])
+
+
+def roughness(curve: Floats) -> float:
+    """Total variation of the slope, in units of its mean, for a curve from 0 to 1 in equal steps."""
+    return float(np.abs(np.diff(curve, 2)).sum() * (len(curve) - 1))
+
+
+def row(what: str, method: str, x: Any, y: float) -> Row:
+    return {"what": what, "method": method, "x": x if x == "" else f"{x:.6g}", "y": f"{y:.6g}"}
+
+
+# The rows as people read them.
+
+
+def number(rows: list[Row], what: str, method: str) -> float:
+    return next(float(one["y"]) for one in rows if (one["what"], one["method"]) == (what, method))
+
+
+def points(rows: list[Row], what: str, method: str) -> tuple[Floats, Floats]:
+    here = [one for one in rows if (one["what"], one["method"]) == (what, method)]
+    return np.array([float(one["x"]) for one in here]), np.array([float(one["y"]) for one in here])
+
+
+def tables(rows: list[Row]) -> list[Table]:
+    found = {(one["what"], one["method"]): float(one["y"]) for one in rows if one["what"] in NUMBERS}
+    body = [
+        [method, *(f"{round(found[what, method], 6):.3g}" if (what, method) in found else "–" for what in NUMBERS)]
+        for method in (ORIGINAL, *METHODS)
+    ]
+    note = (
+        "Peaks of a Gaussian kernel density estimate with Scott's bandwidth, and with half of it, whose prominence is "
+        f"at least {PROMINENT:.0%} of the highest. Roughness: total variation of the slope over {STEPS} equal steps, "
+        f"in units of the mean slope. Share: what of [0, 1] goes to inputs beyond {BEYOND:g}."
+    )
+    return [Table("What becomes of malic acid", ["", *NUMBERS], body, note)]
+
+
+def claims(rows: list[Row]) -> list[Claim]:
+    falls, top = number(rows, FALLS, KDI) == 1, number(rows, FALLS_FROM, KDI)
+    shares = {method: number(rows, SHARE, method) for method in (MIN_MAX, KDI)}
+    counts = {method: int(number(rows, PEAKS, method)) for method in (ORIGINAL, *METHODS)}
+    halves = {method: int(number(rows, HALF_PEAKS, method)) for method in (ORIGINAL, *METHODS)}
+    rough = {method: number(rows, ROUGHNESS, method) for method in METHODS}
+    times = rough[QUANTILE] / rough[KDI]
+    return [
+        Claim(
+            "KD-integral is concave for inputs > 3",
+            f"its density {'falls all the way' if falls else 'does not fall all the way'} beyond 3"
+            + f", and is highest at {top:.2f}",
+            falls,
+        ),
+        Claim(
+            "it compresses outliers together",
+            f"inputs > 3 get {shares[KDI]:.3f} of [0, 1], of min-max scaling {shares[MIN_MAX]:.3f}",
+            shares[KDI] < shares[MIN_MAX],
+        ),
+        Claim(
+            "it preserves the bimodal shape",
+            f"peaks at Scott's bandwidth: {listed(counts)}; at half of it: {listed(halves)}",
+            counts[KDI] == 2 and counts[QUANTILE] != 2,
+        ),
+        Claim(
+            f"it is substantially smoother than the quantile transform (at least {SMOOTHER}x)",
+            f"roughness of the slope {rough[KDI]:.2f} against {rough[QUANTILE]:.1f}: {times:.0f}x less",
+            times >= SMOOTHER,
+        ),
+    ]
+
+
+def listed(counts: dict[str, int]) -> str:
+    return ", ".join(f"{method.partition(',')[0]} {count}" for method, count in counts.items())
+
+
+# The figure.
+
+
+def figures(rows: list[Row]) -> dict[str, Figure]:
+    with drawing.style():
+        figure = drawing.new_figure(10, 3.9)
+        parts = figure.subfigures(1, 3)
+        for part, letter, method in zip(parts, "ABC", METHODS, strict=True):
+            grid = part.add_gridspec(2, 2, width_ratios=(5, 1), height_ratios=(1, 5), wspace=0.02, hspace=0.02)
+            main = part.add_subplot(grid[1, 0])
+            above = part.add_subplot(grid[0, 0], sharex=main)
+            beside = part.add_subplot(grid[1, 1], sharey=main)
+            panel(main, above, beside, rows, method)
+            above.set_title(f"({letter}) {method}")
+    return {"wine": figure}
+
+
+def panel(main: Axes, above: Axes, beside: Axes, rows: list[Row], method: str) -> None:
+    colour = drawing.COLOURS[method]
+    main.plot(*points(rows, CURVE, method), color=colour, lw=1.5)
+    main.plot(*points(rows, POINT, method), color=colour, ls="", marker="o", ms=2.5, alpha=0.5)
+    main.set(xlabel="malic acid", ylabel="after the transformation", ylim=(-0.22, 1.22), yticks=np.linspace(0, 1, 6))
+    above.fill_between(*points(rows, DENSITY, ORIGINAL), color=drawing.GREY, alpha=0.4, lw=0)
+    beside.fill_betweenx(*points(rows, DENSITY, method), color=colour, alpha=0.4, lw=0)
+    for axes, side in ((above, "bottom"), (beside, "left")):
+        axes.tick_params(bottom=False, left=False, labelbottom=False, labelleft=False)
+        axes.spines[["top", "right", "left", "bottom"]].set_visible(False)
+        axes.spines[side].set_visible(True)
+    above.set_ylim(bottom=0)
+    beside.set_xlim(left=0)
