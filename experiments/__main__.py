@@ -13,6 +13,7 @@ folder all is measured anew.
 
 import argparse
 import csv
+import sys
 from importlib.metadata import version
 from pathlib import Path
 from time import perf_counter
@@ -34,6 +35,7 @@ from experiments import (
     wine,
 )
 from experiments.claims import claim_table, write_section
+from experiments.datasets import NoArchive, WrongArchive
 from experiments.drawing import save
 from experiments.progress import Size, keeping
 
@@ -50,8 +52,18 @@ def main() -> None:
     size: Size = "quick" if arguments.quick else "full" if arguments.full else "usual"
     out = arguments.out or (RESULTS / "quick" if arguments.quick else RESULTS)
     out.mkdir(parents=True, exist_ok=True)
-    for name in EXPERIMENTS if arguments.name == "all" else [arguments.name]:
-        perform(name, size, out)
+    names = list(EXPERIMENTS) if arguments.name == "all" else [arguments.name]
+    for name in names:
+        try:
+            perform(name, size, out)
+        except NoArchive as reason:
+            if len(names) == 1:
+                sys.exit(f"python -m experiments {name}: {reason}")
+            print(f"Left out: {reason}", flush=True)  # the others do not need it
+        except WrongArchive as reason:
+            sys.exit(f"python -m experiments {name}: {reason}")
+        except KeyboardInterrupt:
+            sys.exit("Stopped. The same command goes on from here.")
 
 
 def parse() -> argparse.Namespace:

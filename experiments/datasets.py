@@ -38,6 +38,14 @@ FEWEST = 16  # rows of a class
 MOST = 10_000  # rows of a set
 
 
+class NoArchive(FileNotFoundError):
+    """It is not where it should be, or nothing says where that is."""
+
+
+class WrongArchive(ValueError):
+    """There is a file, but another one."""
+
+
 # What is shipped or comes with scikit-learn.
 
 
@@ -98,14 +106,14 @@ def find_archive(path: str | os.PathLike[str] | None = None) -> Path:
     """The path that was given, or that of the environment, once it is known to be the right file."""
     given = path or os.environ.get(VARIABLE)
     if not given:
-        raise FileNotFoundError(f"the Small Data Benchmarks need {SOURCE}; set {VARIABLE} to its path")
+        raise NoArchive(f"the Small Data Benchmarks need {SOURCE}; set {VARIABLE} to its path")
     archive = Path(given)
     if not archive.is_file():
-        raise FileNotFoundError(f"no file {archive}; set {VARIABLE} to the path of {SOURCE}")
+        raise NoArchive(f"no file {archive}; set {VARIABLE} to the path of {SOURCE}")
     with archive.open("rb") as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
     if found not in (SHA256, SMALLEST_SHA256):
-        raise ValueError(
+        raise WrongArchive(
             f"{archive} is not the archive that these experiments use, {SOURCE}: "
             f"its SHA-256 is {found}, not {SHA256}; set {VARIABLE} to the path of that one"
         )

@@ -7,17 +7,18 @@ import matplotlib
 from matplotlib.figure import Figure
 
 # One colour and one marker a method, in all figures; the colours differ in lightness too.
-MIN_MAX, Z_SCORE, QUANTILE = "min-max", "z-score", "quantile"
+MIN_MAX, CLIPPED, Z_SCORE, QUANTILE = "min-max", "min-max, clipped", "z-score", "quantile"
 KDI, TUNED, EACH = "KD-integral, α = 1", "KD-integral, α by CV", "KD-integral, α per feature"
 COLOURS = {
     MIN_MAX: "#c0392b",
+    CLIPPED: "#ec9a8f",
     Z_SCORE: "#8c6d31",
     QUANTILE: "#0059a8",
     KDI: "#7b3294",
     TUNED: "#d6409f",
     EACH: "#1b1b1b",
 }
-MARKERS = {MIN_MAX: "^", Z_SCORE: "v", QUANTILE: "s", KDI: "*", TUNED: "o", EACH: "D"}
+MARKERS = {MIN_MAX: "^", CLIPPED: "<", Z_SCORE: "v", QUANTILE: "s", KDI: "*", TUNED: "o", EACH: "D"}
 SWEEP = "#2e8b57"
 GREY = "#8a8f94"
 STYLE = {

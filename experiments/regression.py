@@ -12,16 +12,16 @@ from matplotlib.figure import Figure
 from benchmarks.report import Table
 from experiments import datasets, sweep_pages, sweeps
 from experiments.claims import Claim
-from experiments.drawing import KDI, MIN_MAX, QUANTILE, TUNED, Z_SCORE
+from experiments.drawing import CLIPPED, KDI, MIN_MAX, QUANTILE, TUNED, Z_SCORE
 from experiments.progress import Size
 from experiments.sweep_pages import Expected, amount, lead, of_method
 
 TITLE = "Regression: linear regression"
 QUICK = ("abalone",)
-EXPECTED = tuple(
-    Expected(data, method, "ahead of", (MIN_MAX, Z_SCORE, QUANTILE))
-    for data in datasets.REGRESSION
-    for method in (KDI, TUNED)
+COMPARED = [(data, method, "ahead of") for data in datasets.REGRESSION for method in (KDI, TUNED)]
+EXPECTED = (
+    *(Expected(*one, (MIN_MAX, Z_SCORE, QUANTILE)) for one in COMPARED),
+    *(Expected(*one, (CLIPPED,), ours=True) for one in COMPARED),
 )
 
 

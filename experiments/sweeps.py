@@ -26,7 +26,7 @@ from threadpoolctl import threadpool_limits
 
 import kdi
 from experiments import datasets
-from experiments.drawing import EACH, KDI, MIN_MAX, QUANTILE, TUNED, Z_SCORE
+from experiments.drawing import CLIPPED, EACH, KDI, MIN_MAX, QUANTILE, TUNED, Z_SCORE
 from experiments.progress import Size, Task, run, task_key
 
 Floats = NDArray[np.float64]
@@ -34,7 +34,7 @@ Flags = NDArray[np.bool_]
 Row = dict[str, Any]
 
 SWEPT = "KD-integral"  # at the alpha that the row names
-METHODS = (MIN_MAX, Z_SCORE, QUANTILE, KDI, TUNED, EACH)
+METHODS = (MIN_MAX, CLIPPED, Z_SCORE, QUANTILE, KDI, TUNED, EACH)
 ALPHAS = np.geomspace(0.1, 10, 20)
 SPLITS, INNER = 100, 30
 QUICK_SPLITS, QUICK_INNER = 3, 5
@@ -82,7 +82,7 @@ def chunk_task(setting: Setting, sample: Sample, seeds: range, inner: int) -> Ta
     table, _ = setting.load(sample.data)
     rows = sample.rows or len(table)
     label = f"{sample.data}, N = {rows:,}, splits {seeds.start} to {seeds.stop - 1}"
-    key = task_key("sweep", setting.metric, sample.data, rows, [*seeds], inner, SHARE, [*ALPHAS], QUANTILES)
+    key = task_key("sweep", setting.metric, sample.data, rows, [*seeds], inner, SHARE, [*ALPHAS], QUANTILES, METHODS)
     work = len(seeds) * (500 + rows) * table.shape[1]
     return Task(label, work, partial(chunk, setting, sample, seeds, inner), key)
 
@@ -107,6 +107,7 @@ def split_scores(setting: Setting, sample: Sample, seed: int, inner: int) -> Row
 
     plain = {
         MIN_MAX: MinMaxScaler(),
+        CLIPPED: MinMaxScaler(clip=True),
         Z_SCORE: StandardScaler(),
         QUANTILE: QuantileTransformer(n_quantiles=min(QUANTILES, len(train)), random_state=0),
         KDI: kdi.KDITransformer(n_jobs=1),

@@ -102,7 +102,7 @@ def chosen_data(quick: bool) -> dict[Part, list[str]]:
         found = {REGRESSION: ["abalone"], CLASSIFICATION: ["wine"]}
     try:
         names = list(benchmark_sets())
-    except FileNotFoundError as reason:
+    except datasets.NoArchive as reason:
         print(f"Left out: {reason}", flush=True)
         return found
     return found | {BENCHMARKS: names[:QUICK_SETS] if quick else names}

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +15,10 @@ import pytest
 from experiment_runs import run_experiments
 from matplotlib.image import imread
 
+from experiments import __main__ as main_module
 from experiments.__main__ import EXPERIMENTS, PAPER, title
 from experiments.claims import Claim, claim_table, sections, write_section
+from experiments.datasets import NoArchive
 
 pytestmark = pytest.mark.xdist_group("experiments")  # one quick run for all of them
 
@@ -83,24 +86,31 @@ class TestQuickRun:
             assert re.match(r"(Left out: .*\n)*\d+ of \d+: .+; \d+ s gone, about \d+ s left\n", part), name
 
 
+def stopped(out, by):
+    """A quick run that is sent a signal once three tasks are done, as a terminal sends it: to all of its processes."""
+    command = [sys.executable, "-m", "experiments", "small_data", "--quick", "--out", str(out)]
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "encoding": "utf-8"}
+    # Where the tests themselves run in the background they may ignore interrupts, and so would what they start.
+    options |= {"start_new_session": True, "preexec_fn": partial(signal.signal, signal.SIGINT, signal.SIG_DFL)}
+    with subprocess.Popen(command, cwd=ROOT, **options) as begun:
+        done = 0
+        while done < 3:
+            done += " s left" in begun.stdout.readline()
+        os.killpg(begun.pid, by)
+        _, said = begun.communicate()
+    assert begun.returncode != 0
+    assert not (out / "small_data.csv").exists()
+    return said
+
+
 class TestStopped:
     def test_a_run_that_was_stopped_goes_on(self, quick_run, tmp_path):
         whole, _ = quick_run
-        command = [sys.executable, "-m", "experiments", "small_data", "--quick", "--out", str(tmp_path)]
-        begun = subprocess.Popen(
-            command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True
-        )
-        done = 0
-        for line in begun.stdout:
-            done += " s left" in line
-            if done == 5:
-                break
-        os.killpg(begun.pid, signal.SIGKILL)
-        begun.wait()
-        assert not (tmp_path / "small_data.csv").exists()
+        assert stopped(tmp_path, signal.SIGINT).endswith("Stopped. The same command goes on from here.\n")
+        stopped(tmp_path, signal.SIGKILL)
         printed = run_experiments("small_data", "--quick", "--out", tmp_path)
         kept = int(re.search(r"^(\d+) of 48 kept from an earlier run$", printed, flags=re.MULTILINE)[1])
-        assert kept >= 4
+        assert kept >= 5  # three and three, but for one that was being written
         assert "s of tasks in an earlier run that was stopped" in printed
         own, expected = ([{**row, "seconds": ""} for row in read(one / "small_data.csv")] for one in (tmp_path, whole))
         assert own == expected
@@ -114,6 +124,43 @@ class TestStopped:
         assert found["Water"].startswith("of Water\n\n| claimed |")
         assert found["Air"].endswith("| it is there | 1.5 ± 0.1 | NO |")
         assert found["Earth"].endswith("| yes |")
+
+
+class TestWithoutArchive:
+    """The Small Data Benchmarks are read from an archive that is not shipped."""
+
+    def run(self, *arguments, archive=None):
+        environment = {name: value for name, value in os.environ.items() if name != "KDI_UCI_ARCHIVE"}
+        environment |= {"KDI_UCI_ARCHIVE": str(archive)} if archive else {}
+        command = [sys.executable, "-m", "experiments", *map(str, arguments)]
+        return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, encoding="utf-8")
+
+    def test_one_line_says_what_is_missing(self, tmp_path):
+        finished = self.run("small_data", "--out", tmp_path)
+        assert finished.returncode == 1
+        assert finished.stderr.count("\n") == 1
+        assert "set KDI_UCI_ARCHIVE to its path" in finished.stderr
+
+    def test_one_line_says_that_it_is_another(self, tmp_path):
+        other = tmp_path / "other.tar.xz"
+        other.write_bytes(b"something else")
+        finished = self.run("small_data", "--out", tmp_path, archive=other)
+        assert finished.returncode == 1
+        assert finished.stderr.count("\n") == 1
+        assert "is not the archive that these experiments use" in finished.stderr
+
+    def test_others_go_on_without_it(self, tmp_path, monkeypatch, capsys):
+        def perform(name, size, out):
+            done.append(name)
+            if name == "small_data":
+                raise NoArchive("no archive")
+
+        done = []
+        monkeypatch.setattr(main_module, "perform", perform)
+        monkeypatch.setattr(sys, "argv", ["experiments", "all", "--out", str(tmp_path)])
+        main_module.main()
+        assert done == list(EXPERIMENTS)
+        assert "Left out: no archive" in capsys.readouterr().out
 
 
 class TestCommitted:
