@@ -1,10 +1,8 @@
-"""What the paper claims and what a run found: a section of RESULTS.md for each experiment, written by its run."""
+"""What is claimed and what a run found: a section of RESULTS.md for each experiment, written by its run."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-from benchmarks.report import Table
 
 HEAD = """# The paper's claims, and what was found
 
@@ -20,17 +18,25 @@ class Claim:
     found: str
     holds: bool
 
+    @property
+    def verdict(self) -> str:
+        return "yes" if self.holds else "NO"
 
-def claim_table(claims: Sequence[Claim]) -> Table:
-    rows = [[claim.claimed, claim.found, "yes" if claim.holds else "NO"] for claim in claims]
-    return Table("Claims", ["claimed", "found", "holds"], rows)
+
+def plain(claims: Sequence[Claim]) -> str:
+    """For a terminal: two lines a claim, whatever its length."""
+    return "\n".join(f"{claim.verdict:>3}  {claim.claimed}\n     {claim.found}" for claim in claims)
 
 
-def write_section(page: Path, title: str, note: str, claims: Sequence[Claim], order: Iterable[str]) -> None:
+def markdown(claims: Sequence[Claim]) -> str:
+    lines = [f"| {claim.claimed} | {claim.found} | {claim.verdict} |" for claim in claims]
+    return "\n".join(["| claimed | found | holds |", "| --- | --- | --- |", *lines])
+
+
+def write_section(page: Path, title: str, body: str, order: Iterable[str]) -> None:
     """Put the section of one experiment into the page, in that order of titles, and leave the others as they are."""
     found = sections(page) if page.exists() else {}
-    body = claim_table(claims).markdown().partition("\n\n")[2]  # without a heading of its own
-    found[title] = f"{note}\n\n{body}"
+    found[title] = body
     written = [f"## {name}\n\n{found[name]}" for name in order if name in found]
     page.write_text("\n\n".join([HEAD, *written]) + "\n", encoding="utf-8")
 

@@ -5,15 +5,14 @@ experiments/sweep_pages.py. "Between" two methods is ahead of one and behind the
 "non-inferior or better" where it is not behind. The ranks are those of the means, however near these are.
 """
 
-from typing import Any
-
 from matplotlib.figure import Figure
 
 from benchmarks.report import Table
 from experiments import datasets, sweep_pages, sweeps
 from experiments.claims import Claim
-from experiments.drawing import KDI, MIN_MAX, QUANTILE, TUNED, Z_SCORE
+from experiments.names import KDI, MIN_MAX, QUANTILE, TUNED, Z_SCORE
 from experiments.progress import Size
+from experiments.rows import Row
 from experiments.sweep_pages import Expected
 
 TITLE = "Classification: PCA and naive Bayes"
@@ -21,6 +20,7 @@ QUICK = ("wine", "iris")
 TUNING_FREE = (MIN_MAX, Z_SCORE, QUANTILE, KDI)
 ORDINALS = ("first", "second", "third", "last")
 RANKS = {"wine": 0, "iris": 1, "penguins": 1, "hawks": 1}  # how many of these are ahead of alpha = 1
+RULES = f'{sweep_pages.RULE} "Between" two methods: ahead of one, behind the other.'
 EXPECTED = (
     Expected("wine", KDI, "ahead of", (MIN_MAX, QUANTILE)),
     Expected("iris", KDI, "between", (MIN_MAX, QUANTILE)),
@@ -36,21 +36,21 @@ EXPECTED = (
 )
 
 
-def measure(size: Size) -> list[dict[str, Any]]:
+def measure(size: Size) -> list[Row]:
     names = QUICK if size == "quick" else datasets.CLASSIFICATION
     return sweeps.measure(sweeps.CLASSIFICATION, map(sweeps.Sample, names), size)
 
 
-def tables(rows: list[dict[str, Any]]) -> list[Table]:
+def tables(rows: list[Row]) -> list[Table]:
     note = f"{sweep_pages.BESIDE} {sweep_pages.BARS}"
     return [sweep_pages.score_table(rows, note), sweep_pages.lead_table(rows)]
 
 
-def claims(rows: list[dict[str, Any]]) -> list[Claim]:
+def claims(rows: list[Row]) -> list[Claim]:
     return [*sweep_pages.judged(rows, EXPECTED), rank_claim(rows)]
 
 
-def rank_claim(rows: list[dict[str, Any]]) -> Claim:
+def rank_claim(rows: list[Row]) -> Claim:
     found = {}
     for sample in sweep_pages.samples(rows):
         values = {method: float(sweep_pages.of_method(sample, method)["value"]) for method in TUNING_FREE}
@@ -64,5 +64,5 @@ def ranked(places: dict[str, int]) -> str:
     return ", ".join(f"{sweep_pages.NAMES[data]} {ORDINALS[place]}" for data, place in places.items())
 
 
-def figures(rows: list[dict[str, Any]]) -> dict[str, Figure]:
+def figures(rows: list[Row]) -> dict[str, Figure]:
     return {"classification": sweep_pages.figure(rows)}

@@ -9,9 +9,8 @@ The recommended `significance` is chosen on other samples: how often it leaves s
 mixtures in as many as they have.
 """
 
-import hashlib
 from collections.abc import Iterator
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from sklearn.metrics import adjusted_rand_score
 
 import kdi
 from experiments import clustering_methods, hdbscan_epsilon
-from experiments.clustering_claims import claims
+from experiments.clustering_claims import RULES, claims
 from experiments.clustering_figures import figures
 from experiments.clustering_methods import (
     FLAT,
@@ -33,7 +32,6 @@ from experiments.clustering_methods import (
     UNIMODAL,
     Floats,
     fresh_names,
-    installed,
     mixture,
     n_clusters,
     quietly,
@@ -41,15 +39,15 @@ from experiments.clustering_methods import (
     usable,
 )
 from experiments.clustering_tables import tables
-from experiments.progress import Size, Task, run, task_key
+from experiments.libraries import installed, say_missing
+from experiments.progress import Size, Task, hashed, run, task_key
+from experiments.rows import Row, grouped
 from kdi.valleys import Pruning
 
-__all__ = ["LIBRARIES", "TITLE", "claims", "figures", "measure", "tables"]
-
-Row = dict[str, Any]
+__all__ = ["LIBRARIES", "RULES", "TITLE", "claims", "figures", "measure", "tables"]
 
 TITLE = "Clustering univariate data"
-LIBRARIES = (THEIRS,) if installed() else ()
+LIBRARIES = (THEIRS,) if installed(THEIRS) else ()
 SIZES = (100, 200, 500, 1000, 2000, 5000)
 SEEDS = 20
 SEEDS_A_TASK = 10  # some 15 s at the largest size
@@ -58,8 +56,7 @@ FRESH_MIXTURES, FRESH_UNIMODAL = 100, 400  # samples a cell
 
 def measure(size: Size) -> list[Row]:
     quick = size == "quick"
-    if not installed():
-        print(f"Left out: {THEIRS} is not installed", flush=True)
+    say_missing([THEIRS])
     sizes, seeds = (SIZES[:2], 2) if quick else (SIZES, SEEDS)
     tasks = [
         compared_task(data, n, range(begin, min(begin + SEEDS_A_TASK, seeds)))
@@ -74,11 +71,10 @@ def measure(size: Size) -> list[Row]:
     return summarised([one for one in found if "seed" in one]) + [one for one in found if "seed" not in one]
 
 
-@cache
-def code() -> str:
-    """Changes with a line of what is measured here: rows that other lines measured are not taken for its own."""
-    files = [Path(module.__file__ or "") for module in (clustering_methods, hdbscan_epsilon)]
-    return hashlib.sha256(b"".join(file.read_bytes() for file in [*files, Path(__file__)])).hexdigest()[:16]
+def key(*parts: Any, libraries: tuple[str, ...] = ()) -> str:
+    """Rows that another version of these three files measured are measured anew."""
+    methods = hashed(Path(module.__file__) for module in (clustering_methods, hdbscan_epsilon))
+    return task_key(__file__, *parts, methods, libraries=libraries)
 
 
 # All methods on the same samples.
@@ -86,9 +82,9 @@ def code() -> str:
 
 def compared_task(data: str, n: int, seeds: range) -> Task:
     names = usable()
-    key = task_key("compared", data, n, [*seeds], names, code(), libraries=[THEIRS] if THEIRS in names else [])
+    own = key("compared", data, n, [*seeds], names, libraries=(THEIRS,) if THEIRS in names else ())
     label = f"{data}, N = {n:,}, seeds {seeds[0]} to {seeds[-1]}"
-    return Task(label, len(seeds) * (200 + n), partial(compared, data, n, seeds, names), key)
+    return Task(label, len(seeds) * (200 + n), partial(compared, data, n, seeds, names), own)
 
 
 def compared(data: str, n: int, seeds: range, names: list[str]) -> list[Row]:
@@ -122,11 +118,9 @@ def boundary_difference(values: Floats) -> float:
 
 def summarised(samples: list[Row]) -> list[Row]:
     """One row a mixture, size and method, and one for how kdi and kditransform agree."""
-    cells: dict[tuple[str, int], dict[str, list[Row]]] = {}
-    for one in samples:
-        cells.setdefault((one["data"], one["n"]), {}).setdefault(one["method"], []).append(one)
     rows = []
-    for (data, n), methods in cells.items():
+    for (data, n), cell in grouped(samples, "data", "n").items():
+        methods = {name: own for (name,), own in grouped(cell, "method").items()}
         counts = {name: [one["clusters"] for one in own] for name, own in methods.items()}
         for name, own in methods.items():
             ari, notebook_ari = np.mean([(one["ari"], one["notebook_ari"]) for one in own], axis=0)
@@ -149,8 +143,8 @@ def summarised(samples: list[Row]) -> list[Row]:
 
 
 def fresh_task(data: str, n: int, count: int) -> Task:
-    key = task_key("fresh", data, n, count, code())
-    return Task(f"significance, {data}, N = {n:,}", count * (20 + n / 100), partial(fresh, data, n, count), key)
+    label, call = f"significance, {data}, N = {n:,}", partial(fresh, data, n, count)
+    return Task(label, count * (20 + n / 100), call, key("fresh", data, n, count))
 
 
 def fresh(data: str, n: int, count: int) -> list[Row]:

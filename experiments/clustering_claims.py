@@ -1,35 +1,32 @@
-"""What the paper says of clustering univariate data, judged by the rows of the experiment.
-
-What its words are taken to mean, whatever comes out:
-
-- at N = 500 a method is right on a mixture if it finds the true number K in more than half of the samples. The paper
-  looks at one sample a mixture; the numbers in that one are said too;
-- a method overestimates slightly if it finds more than K clusters, but less than half as many again, on average over
-  samples and mixtures, and aggressively if it finds at least twice as many;
-- accuracy is the share of samples with the right number. It is high from 0.9 on, and a method struggles below that;
-- a method is outperformed if both its mean accuracy and its mean adjusted Rand index are lower, the former by more than
-  two standard errors. These take the samples of the two methods for others, although they are the same.
-- small N is below 500, and large N the largest.
-
-A quick run has no N = 500 and none above 1000: it takes its largest N for both.
-"""
+"""What the paper says of clustering univariate data, judged by the rows of the experiment as RULES says."""
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
 from experiments.claims import Claim
 from experiments.clustering_methods import MIXTURES, OURS, PAPER, SHOWN_SEED
+from experiments.rows import Row, chosen
 
-Row = dict[str, Any]
-
+HALF = 0.5  # of samples: a method is right if it is so in more
 HIGH = 0.9
 SLIGHT, AGGRESSIVE = 1.5, 2.0  # times the true number
 ERRORS = 2  # standard errors that a difference has to exceed
 SHOWN_SIZE, LARGE = 500, 1000
 GMM, BAYESIAN, KMEANS = "GMM, BIC", "Bayesian GMM", "KMeans, silhouette"
 FIRST_TWO = ("mixture 1", "mixture 2")
+
+RULES = f"""K̂ is the number of clusters that a method finds, K the number of components of the mixture, and *accuracy*
+the share of samples with K̂ = K. At N = {SHOWN_SIZE}, a method *infers K*, or *is right* on a mixture, if it does so in
+more than half of the samples, and *fails* otherwise; the paper looks at one sample a mixture, of which K̂ is given too.
+A method *overestimates slightly* if the mean of K̂ / K over samples and mixtures is above 1 and below {SLIGHT:g}, and
+*aggressively* if that is at least {AGGRESSIVE:g}. Accuracy is *high* from {HIGH:g} on, and a method *struggles* if its
+accuracy is below {HIGH:g} on each of the mixtures named. A method *outperforms* another if its mean accuracy is higher
+by more than {ERRORS} standard errors (after ±), and its mean adjusted Rand index (ARI) is higher as well; the standard
+error takes the samples of the two methods to be independent, although both see the same ones. A method alone *comes
+close* to KD-integral if its mean accuracy over all N and mixtures is the second highest, next to that of KD-integral.
+*Small N* is below {SHOWN_SIZE}, and *large N* the largest. A quick run, which has neither N = {SHOWN_SIZE} nor
+N > {LARGE}, takes its largest N for both. In the tables KD-integral is called `kdi`."""
 
 
 def claims(rows: list[Row]) -> list[Claim]:
@@ -38,7 +35,7 @@ def claims(rows: list[Row]) -> list[Claim]:
 
 def shown_size(rows: Iterable[Row]) -> int:
     """N = 500, or what stands for it."""
-    sizes = {one["n"] for one in rows}
+    sizes = {int(one["n"]) for one in rows}
     return SHOWN_SIZE if SHOWN_SIZE in sizes else max(sizes)
 
 
@@ -46,13 +43,13 @@ class Cells:
     """The rows of methods, by mixture, size and method."""
 
     def __init__(self, rows: list[Row]) -> None:
-        own = [one for one in rows if one["measured"] == "all methods"]
-        self.found = {(one["data"], one["n"], one["method"]): one for one in own}
-        self.sizes = sorted({one["n"] for one in own})
+        own = chosen(rows, measured="all methods")
+        self.found = {(one["data"], int(one["n"]), one["method"]): one for one in own}
+        self.sizes = sorted({int(one["n"]) for one in own})
         self.shown_size = shown_size(own)
         self.small = [n for n in self.sizes if n < SHOWN_SIZE]
         self.large = [n for n in self.sizes if n > LARGE] or self.sizes[-1:]
-        self.runs = own[0]["runs"]
+        self.runs = int(own[0]["runs"])
 
     def numbers(
         self, what: str, method: str, sizes: Iterable[int] | None = None, data: Iterable[str] = tuple(MIXTURES)
@@ -88,7 +85,7 @@ def at_one_size(cells: Cells) -> list[Claim]:
 
 
 def only_right(claimed: str, cells: Cells) -> Claim:
-    right = {method: sum(share > 0.5 for share in cells.numbers("right", method)) for method in PAPER}
+    right = {method: sum(share > HALF for share in cells.numbers("right", method)) for method in PAPER}
     others = ", ".join(f"{PAPER[method]} {count}" for method, count in right.items() if method != OURS)
     found = f"{described(cells, OURS)}. Mixtures on which others are right: {others}"
     return Claim(claimed, found, [method for method, count in right.items() if count == len(MIXTURES)] == [OURS])
@@ -96,7 +93,7 @@ def only_right(claimed: str, cells: Cells) -> Claim:
 
 def pattern(claimed: str, cells: Cells, method: str, expected: str) -> Claim:
     """Mixture by mixture: + is right, - is wrong, and of . nothing is claimed."""
-    signs = ["+" if share > 0.5 else "-" for share in cells.numbers("right", method)]
+    signs = ["+" if share > HALF else "-" for share in cells.numbers("right", method)]
     holds = all(sign in (own, ".") for sign, own in zip(expected, signs, strict=True))
     return Claim(claimed, described(cells, method), holds)
 

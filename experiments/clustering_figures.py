@@ -22,9 +22,9 @@ from experiments.clustering_methods import (
     n_clusters,
     quietly,
 )
-from experiments.drawing import COLOURS, GREY, KDI, MARKERS, new_figure, style
-
-Row = dict[str, Any]
+from experiments.drawing import COLOURS, GREY, MARKERS, new_figure
+from experiments.names import KDI
+from experiments.rows import Row, chosen
 
 BINS = 40
 RIGHT, WRONG = "#1a7431", "#b3261e"
@@ -32,6 +32,7 @@ NOISE = "#c3c7cb"
 # In turn, from left to right: clusters beside each other have different colours, however many there are.
 CLUSTERS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00")
 LINES: dict[str, dict[str, Any]] = {
+    OURS: {"color": COLOURS[KDI], "marker": MARKERS[KDI]},
     "KMeans, silhouette": {"color": "#e69f00", "marker": "s"},
     "GMM, BIC": {"color": "#004c8c", "marker": "o"},
     "Bayesian GMM": {"color": "#56b4e9", "marker": "D"},
@@ -39,16 +40,15 @@ LINES: dict[str, dict[str, Any]] = {
     "HDBSCAN": {"color": "#8c564b", "marker": "^"},
     "KDE minima": {"color": "#7cc08f", "marker": "P", "linestyle": "--"},
     "adaptive KDE minima": {"color": "#00663d", "marker": "X", "linestyle": "--"},
-    # The last is drawn on top.
-    OURS: {"color": COLOURS[KDI], "marker": MARKERS[KDI], "markersize": 8, "linewidth": 2.2},
 }
+MARKER_SIZES = (13, 7.5, 6.5, 6, 5.5, 5, 5.5, 3.2)
+LINE_WIDTHS = (4.5, 2, 1.3, 1.3, 1.3, 1.3, 1.3, 1)
 PANELS = (("right", "accuracy ($\\hat{K} = K$)"), ("ari", "adjusted Rand index"))
 
 
 def figures(rows: list[Row]) -> dict[str, Figure]:
-    own = [one for one in rows if one["measured"] == "all methods"]
-    with style():
-        return {"clustering_500": samples_figure(shown_size(own)), "clustering_n": sizes_figure(own)}
+    own = chosen(rows, measured="all methods")
+    return {"clustering_500": samples_figure(shown_size(own)), "clustering_n": sizes_figure(own)}
 
 
 # One sample a mixture.
@@ -114,15 +114,16 @@ def say(axes: Axes, text: str, colour: str) -> None:
 def sizes_figure(rows: list[Row]) -> Figure:
     figure = new_figure(11, 6.2)
     panels = figure.subplots(1 + len(PANELS), len(MIXTURES), height_ratios=(0.55, 1, 1))
-    sizes = sorted({one["n"] for one in rows})
+    sizes = sorted({int(one["n"]) for one in rows})
     for column, data in zip(panels.T, MIXTURES, strict=True):
         draw_clusters(column[0], *mixture(data, sizes[-1], SHOWN_SEED))
         column[0].set_title(f"{data}, $K$ = {len(MIXTURES[data])}")
         for axes, (what, _) in zip(column[1:], PANELS, strict=True):
-            for method, line in LINES.items():
-                own = {one["n"]: float(one[what]) for one in rows if (one["data"], one["method"]) == (data, method)}
-                options = {"markersize": 5, "linewidth": 1.3} | line
-                axes.plot(sizes, [own[n] for n in sizes], label=PAPER[method], **options)
+            # Each upon those before it, and smaller: where several methods are right, all are seen.
+            for (method, line), size, width in zip(LINES.items(), MARKER_SIZES, LINE_WIDTHS, strict=True):
+                own = {int(one["n"]): float(one[what]) for one in chosen(rows, data=data, method=method)}
+                look = line | {"markersize": size, "linewidth": width}
+                axes.plot(sizes, [own[n] for n in sizes], label=PAPER[method], **look)
             adjust(axes, sizes)
         column[1].tick_params(labelbottom=False)
         column[-1].set_xlabel("$N$")
@@ -131,13 +132,7 @@ def sizes_figure(rows: list[Row]) -> Figure:
         for axes in line[1:]:
             axes.tick_params(labelleft=False)
     handles, labels = panels[-1, 0].get_legend_handles_labels()
-    order = [labels.index(name) for name in PAPER.values()]
-    figure.legend(
-        [handles[index] for index in order],
-        [labels[index] for index in order],
-        loc="outside lower center",
-        ncols=len(PAPER) // 2,
-    )
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(PAPER) // 2)
     return figure
 
 
@@ -145,5 +140,5 @@ def adjust(axes: Axes, sizes: list[int]) -> None:
     axes.set_xscale("log")
     axes.set_xticks(sizes, [f"{n // 1000}k" if n >= 1000 else str(n) for n in sizes])
     axes.minorticks_off()
-    axes.set_ylim(-0.05, 1.05)
+    axes.set_ylim(-0.07, 1.07)
     axes.grid(alpha=0.3)

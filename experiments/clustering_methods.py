@@ -8,7 +8,6 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from threadpoolctl import threadpool_limits
 
 import kdi
 from experiments.hdbscan_epsilon import hdbscan
+from experiments.libraries import installed
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -193,14 +193,9 @@ PAPER = {
 }
 
 
-def installed() -> bool:
-    """Whether kditransform is: only the `bench` extra has it."""
-    return find_spec(THEIRS) is not None
-
-
 def usable() -> list[str]:
-    """The methods that can be run here."""
-    return [name for name in METHODS if name != THEIRS or installed()]
+    """The methods that can be run here: only the `bench` extra has kditransform."""
+    return [name for name in METHODS if name != THEIRS or installed(THEIRS)]
 
 
 def n_clusters(labels: Labels) -> int:

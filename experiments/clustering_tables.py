@@ -1,91 +1,91 @@
 """The rows of the clustering experiment as people read them."""
 
-from collections.abc import Callable
-from importlib.metadata import version
-from typing import Any
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
 from benchmarks.report import Table
-from experiments.clustering_methods import FLAT, JUDGED, LEVELS, MIXTURES, OURS, THEIRS, UNIMODAL, fresh_names
-
-Row = dict[str, Any]
+from experiments.clustering_methods import FLAT, JUDGED, LEVELS, MIXTURES, OURS, UNIMODAL, fresh_names
+from experiments.rows import Row, chosen, grouped
 
 ALLOWED = 0.05  # share of samples from one peak that the recommended level may split, on average
 
 
 def tables(rows: list[Row]) -> list[Table]:
-    compared = [one for one in rows if one["measured"] == "all methods"]
-    sizes = list(dict.fromkeys(one["n"] for one in rows))
+    compared = chosen(rows, measured="all methods")
     found = [
         summary_table(
             "Share of runs with the right number of clusters, mean over the five mixtures", compared, "right"
         ),
         summary_table("Adjusted Rand index against the true labels, mean over the five mixtures", compared, "ari"),
     ]
-    agreement = [one for one in rows if one["measured"] == "agreement"]
+    agreement = chosen(rows, measured="agreement")
     found += [agreement_table(agreement)] if agreement else []  # not where kditransform is missing
     found.append(notebook_table(compared))
-    chosen = [one for one in rows if one["measured"] == "significance"]
-    found += [false_table(chosen), power_table(chosen), choice_table(chosen)]
-    for n in sizes:
-        here = [one for one in compared if one["n"] == n]
+    levels = chosen(rows, measured="significance")
+    found += [false_table(levels), power_table(levels), choice_table(levels)]
+    for (n,), here in grouped(compared, "n").items():
         found += [
-            mixture_table(f"Share of runs with the right number of clusters, N = {n:,}", here, "right", 2),
-            mixture_table(f"Number of clusters, mean, N = {n:,}", here, "mean_clusters", 1),
-            mixture_table(f"Adjusted Rand index against the true labels, N = {n:,}", here, "ari", 3),
+            mixture_table(f"Share of runs with the right number of clusters, {shown(n)}", here, "right", 2),
+            mixture_table(f"Number of clusters, mean, {shown(n)}", here, "mean_clusters", 1),
+            mixture_table(f"Adjusted Rand index against the true labels, {shown(n)}", here, "ari", 3),
         ]
     return found
 
 
+def shown(n: str) -> str:
+    return f"N = {int(n):,}"
+
+
 def summary_table(title: str, rows: list[Row], what: str) -> Table:
-    sizes = list(dict.fromkeys(one["n"] for one in rows))
     body = []
-    for method in methods(rows):
-        by_size = [[float(one[what]) for one in rows if (one["n"], one["method"]) == (n, method)] for n in sizes]
-        body.append([method, *(f"{np.mean(values):.3f}" for values in by_size)])
-    return Table(title, ["", *(f"N = {n:,}" for n in sizes)], body, f"{rows[0]['runs']} seeds a mixture.")
+    for method in values(rows, "method"):
+        cells = [np.mean([float(one[what]) for one in chosen(rows, n=n, method=method)]) for n in values(rows, "n")]
+        body.append([method, *(f"{cell:.3f}" for cell in cells)])
+    return Table(title, ["", *map(shown, values(rows, "n"))], body, f"{rows[0]['runs']} seeds a mixture.")
 
 
-def methods(rows: list[Row]) -> list[str]:
-    """In the order of the rows, and only those that could be run."""
-    return list(dict.fromkeys(one["method"] for one in rows))
+def values(rows: list[Row], name: str) -> list[str]:
+    """All sizes, or all methods that could be run, in the order of the rows."""
+    return [value for (value,) in grouped(rows, name)]
 
 
 def mixture_table(title: str, rows: list[Row], what: str, digits: int) -> Table:
     cells = {(one["method"], one["data"]): float(one[what]) for one in rows}
-    body = [[method, *(f"{cells[method, data]:.{digits}f}" for data in MIXTURES)] for method in methods(rows)]
+    body = [[method, *(f"{cells[method, data]:.{digits}f}" for data in MIXTURES)] for method in values(rows, "method")]
     return Table(title, ["", *(f"{data} ({len(parts)})" for data, parts in MIXTURES.items())], body)
 
 
 def agreement_table(rows: list[Row]) -> Table:
     body = []
-    for n in dict.fromkeys(one["n"] for one in rows):
-        here = [one for one in rows if one["n"] == n]
-        differ = sum(round(one["runs"] * (1 - float(one["right"]))) for one in here)
+    for (n,), here in grouped(rows, "n").items():
+        differ = sum(round(int(one["runs"]) * (1 - float(one["right"]))) for one in here)
         apart = max(float(one["boundaries_apart"]) for one in here)
-        body.append([f"N = {n:,}", f"{sum(one['runs'] for one in here)}", f"{differ}", f"{apart:.1e}"])
+        body.append([shown(n), f"{sum(int(one['runs']) for one in here)}", f"{differ}", f"{apart:.1e}"])
     header = ["", "runs", "with another number of clusters", "largest distance of a boundary"]
-    note = "Distances in units of the KD-integral, whose range is 1; "
-    note += f"kditransform {version(THEIRS)} looks at a grid of steps of 1e-3."
+    note = "Distances in units of the KD-integral, whose range is 1; kditransform looks at a grid of steps of 1e-3."
     return Table("kdi and kditransform on the same samples", header, body, note)
 
 
 def notebook_table(rows: list[Row]) -> Table:
-    n = 1000 if any(one["n"] == 1000 for one in rows) else rows[-1]["n"]
-    cells = {one["data"]: one for one in rows if (one["n"], one["method"]) == (n, OURS)}
+    n = "1000" if "1000" in values(rows, "n") else rows[-1]["n"]
+    cells = {one["data"]: one for one in chosen(rows, n=n, method=OURS)}
     body = [
         [name, *(f"{float(cells[data][what]):.3f}" for data in MIXTURES)]
         for name, what in (("labels stay with their values", "ari"), ("values sorted, labels not", "notebook_ari"))
     ]
-    return Table(
-        f"Adjusted Rand index of kdi with and without the notebook's sorting, N = {n:,}", ["", *MIXTURES], body
-    )
+    title = f"Adjusted Rand index of kdi with and without the notebook's sorting, {shown(n)}"
+    return Table(title, ["", *MIXTURES], body)
 
 
-def by_level(rows: list[Row], data: str, n: int, wanted: Callable[[float], float]) -> list[str]:
-    found = {one["method"]: float(one["right"]) for one in rows if (one["data"], one["n"]) == (data, n)}
-    return [f"{wanted(found[name]):.3f}" for name in fresh_names()]
+def level_lines(rows: list[Row], data: Iterable[str], wanted: Callable[[float], float]) -> list[list[str]]:
+    """A line for each of the data and sizes, with all levels."""
+    cells = {(one["data"], one["n"], one["method"]): wanted(float(one["right"])) for one in rows}
+    return [
+        [name, f"{int(n):,}", *(f"{cells[name, n, method]:.3f}" for method in fresh_names())]
+        for name in data
+        for n in values(rows, "n")
+    ]
 
 
 def level_header() -> list[str]:
@@ -93,18 +93,14 @@ def level_header() -> list[str]:
 
 
 def false_table(rows: list[Row]) -> Table:
-    sizes = list(dict.fromkeys(one["n"] for one in rows))
-    body = [
-        [data, f"{n:,}", *by_level(rows, data, n, lambda right: 1 - right)] for data in (*UNIMODAL, FLAT) for n in sizes
-    ]
-    runs = next(one["runs"] for one in rows if one["data"] == FLAT)
+    body = level_lines(rows, (*UNIMODAL, FLAT), lambda right: 1 - right)
+    runs = chosen(rows, data=FLAT)[0]["runs"]
     note = f"{runs} samples a cell, others than in the tables of methods. The last lines are of a flat density."
     return Table("Share of samples from one peak that are split, by significance", level_header(), body, note)
 
 
 def power_table(rows: list[Row]) -> Table:
-    sizes = list(dict.fromkeys(one["n"] for one in rows))
-    body = [[data, f"{n:,}", *by_level(rows, data, n, lambda right: right)] for data in MIXTURES for n in sizes]
+    body = level_lines(rows, MIXTURES, lambda right: right)
     runs = next(one["runs"] for one in rows if one["data"] in MIXTURES)
     note = f"{runs} samples a cell, others than in the tables of methods."
     return Table("Share of runs with the right number of clusters, by significance", level_header(), body, note)
@@ -114,7 +110,7 @@ def choice_table(rows: list[Row]) -> Table:
     """The means of the two tables above, and the level that follows."""
     split, right = {}, {}
     for name in fresh_names():
-        own = [one for one in rows if one["method"] == name]
+        own = chosen(rows, method=name)
         split[name] = 1 - np.mean([float(one["right"]) for one in own if one["data"] in JUDGED])
         right[name] = np.mean([float(one["right"]) for one in own if one["data"] in MIXTURES])
     body = [

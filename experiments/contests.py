@@ -1,9 +1,9 @@
 """One method against another over many data sets: wins, losses, ties, and Wilcoxon's signed-rank test."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.stats import wilcoxon
 
 DIGITS = 6  # of the scores that are written: what is less apart is a tie
@@ -17,7 +17,7 @@ class Contest(NamedTuple):
     one_sided: float  # small where the first is better
 
 
-def contest(own: Sequence[float], beside: Sequence[float]) -> Contest:
+def contest(own: ArrayLike, beside: ArrayLike) -> Contest:
     apart = np.round(np.subtract(own, beside), DIGITS)
     wins, losses = int((apart > 0).sum()), int((apart < 0).sum())
     if not wins + losses:

@@ -1,44 +1,38 @@
 """Pearson's, Spearman's and the KD-integral correlation (alpha = 1): simulated cases, and California housing.
 
 - simulated: the paper's three cases of 100 pairs, from the seed of its notebook and, since one draw says little, from
-  others. A claim about them holds where it does so in the paper's draw and in more than half of all samples.
+  others;
 - california: all pairs of the eight features, as in the author's notebook, with standard deviations from bootstraps of
-  the rows. Pairs with the target, the median house value, are measured too but belong to no claim (`with target`).
+  the rows. Pairs with the target, the median house value, are measured too but belong to no claim (`with target`);
 - outliers excluded: the highlighted pairs once more, without the rows beyond the 99th percentile of either column.
-
-"Behaves like" and "agrees with" one coefficient: nearer to it than to the other. "Between": in the closed range of the
-two others. "Close": all three within 0.1. "Typically": for more than half of the pairs.
 """
 
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import kdi
-from experiments.correlation_claims import claims
+from experiments import correlation_data
+from experiments.correlation_claims import RULES, claims
 from experiments.correlation_data import (
     ALPHAS,
-    CORRELATIONS,
     HIGHLIGHTED,
-    N_OUTLIERS,
-    PERCENTILE,
-    POWER,
-    STRETCH,
     TARGET,
     Floats,
     N,
-    Row,
     housing,
     pair_name,
     simulated,
-    split,
     without_outliers,
 )
 from experiments.correlation_figures import figures
 from experiments.correlation_tables import tables
-from experiments.progress import Size, Task, run, task_key
+from experiments.progress import Size, Task, hashed, run, task_key
+from experiments.rows import Row
 
-__all__ = ["TITLE", "claims", "figures", "measure", "tables"]
+__all__ = ["RULES", "TITLE", "claims", "figures", "measure", "tables"]
 
 TITLE = "Correlation: Pearson, Spearman and KD-integral"
 SEEDS, QUICK_SEEDS = 200, 20
@@ -50,15 +44,18 @@ def measure(size: Size) -> list[Row]:
     quick = size == "quick"
     seeds = QUICK_SEEDS if quick else SEEDS
     bootstraps, n_rows = (QUICK_BOOTSTRAPS, QUICK_ROWS) if quick else (BOOTSTRAPS, None)
-    key = task_key("simulated", list(ALPHAS.values()), seeds, N, POWER, CORRELATIONS, N_OUTLIERS, STRETCH)
-    tasks = [Task(f"{seeds} samples of each case", seeds, partial(simulations, seeds), key)]
-    key = task_key("california", n_rows, bootstraps)
-    tasks += [Task("California housing, all pairs", 15 * bootstraps, partial(all_pairs, n_rows, bootstraps), key)]
+    tasks = [Task(f"{seeds} samples of each case", seeds, partial(simulations, seeds), key("simulated", seeds))]
+    call = partial(all_pairs, n_rows, bootstraps)
+    tasks += [Task("California housing, all pairs", 15 * bootstraps, call, key("california", n_rows, bootstraps))]
     for pair in HIGHLIGHTED:
-        key = task_key("outliers excluded", pair, n_rows, bootstraps, PERCENTILE)
-        call = partial(without, pair, n_rows, bootstraps)
-        tasks.append(Task(f"{pair_name(*pair)} without outliers", 4 * bootstraps, call, key))
+        call, own = partial(without, pair, n_rows, bootstraps), key("outliers excluded", pair, n_rows, bootstraps)
+        tasks.append(Task(f"{pair_name(*pair)} without outliers", 4 * bootstraps, call, own))
     return run(tasks)
+
+
+def key(*parts: Any) -> str:
+    """Rows that another version of these two files measured are measured anew."""
+    return task_key(__file__, *parts, hashed([Path(correlation_data.__file__)]))
 
 
 def simulations(seeds: int) -> list[Row]:
@@ -69,7 +66,7 @@ def simulations(seeds: int) -> list[Row]:
         found = {name: kdi.correlation(x, y, alpha=alpha, axis=1).statistic for name, alpha in ALPHAS.items()}
         for seed in range(seeds):
             one = {name: values[seed] for name, values in found.items()}
-            rows.append(row("simulated", case, N, one, seed=seed))
+            rows.append(row("simulated", N, one, case=case, seed=seed))
     return rows
 
 
@@ -89,26 +86,30 @@ def compared(part: str, columns: dict[str, Floats], bootstraps: int) -> list[Row
     names, table = list(columns), np.column_stack(list(columns.values()))
     rows = []
     for pair in kdi.compare_correlations(table, n_resamples=bootstraps, rng=0):
-        name = pair_name(names[pair["first"]], names[pair["second"]])
-        of = "with target" if TARGET in split(name) else part
+        first, second = names[pair["first"]], names[pair["second"]]
+        of = "with target" if TARGET in (first, second) else part
         one = {coefficient: pair[coefficient] for coefficient in ALPHAS}
         deviations = {coefficient: pair[f"{coefficient}_error"] for coefficient in ALPHAS}
-        rows.append(row(of, name, len(table), one, deviations, bootstraps=bootstraps))
+        rows.append(row(of, len(table), one, deviations, first=first, second=second, bootstraps=bootstraps))
     return rows
 
 
 def row(
     part: str,
-    pair: str,
     n_rows: int,
     found: dict[str, float],
     deviations: dict[str, float] | None = None,
     *,
+    case: str = "",
+    first: str = "",
+    second: str = "",
     seed: int | str = "",
     bootstraps: int | str = "",
 ) -> Row:
+    """Of a simulated case, or of a pair of columns."""
     return (
-        {"part": part, "pair": pair, "seed": seed, "rows": n_rows, "bootstraps": bootstraps}
+        {"part": part, "case": case, "first": first, "second": second}
+        | {"seed": seed, "rows": n_rows, "bootstraps": bootstraps}
         | {name: f"{value:.6f}" for name, value in found.items()}
         | {f"{name}_deviation": f"{deviations[name]:.6f}" if deviations else "" for name in found}
     )

@@ -1,4 +1,4 @@
-"""What the paper claims of the correlations, and what the rows say; experiments/correlation.py says in what sense."""
+"""What the paper claims of the correlations, and what the rows say."""
 
 import numpy as np
 
@@ -16,28 +16,42 @@ from experiments.correlation_data import (
     PAPER_SEED,
     POPULATION,
     Floats,
-    Row,
     largest,
     nearer_spearman,
-    of_part,
+    of_pair,
     outside,
     pair_name,
+    papers_draw,
     shown,
     values,
 )
+from experiments.rows import Row, chosen
 
+HALF = 0.5  # of samples or pairs: a claim has to be true of more
 CLOSE = 0.1
+SAME = 1e-6  # the last digit of the rows
+DEVIATIONS = 2
 PAPER = {"pearson": "0.85", "spearman": "0.08", "kdi": "0.31"}  # of BEDROOMS
+
+RULES = f"""A claim about a simulated case holds if it is true of the paper's sample (seed {PAPER_SEED}) and of more
+than half of all samples. KD-integral *behaves like* or *agrees with* one of the other two coefficients if it is nearer
+to that one than to the other; it *interpolates*, or is *between* them, if it is in the closed range of the two. Pearson
+is *reduced* by the outliers if it is lower than in the same sample before them; Spearman is not if it is the same to
+six decimals. Three coefficients are *close* if no two of them differ by more than {CLOSE:g}. *Typically* means for more
+than half of the pairs of features, and *not always* for fewer than all. A *disagreement* is the absolute difference of
+two coefficients; the top two may come in either order. Coefficients are those of the paper if they are the same when
+rounded to its two decimals. Two features are *correlated* if Pearson exceeds {DEVIATIONS} of its standard deviations;
+these, after ±, are taken over bootstraps of the rows."""
 
 
 def claims(rows: list[Row]) -> list[Claim]:
-    pairs = of_part(rows, "california")
+    pairs = chosen(rows, part="california")
     return [*simulated_claims(rows), *overall_claims(pairs), *pair_claims(rows)]
 
 
 def simulated_claims(rows: list[Row]) -> list[Claim]:
-    samples = {case: of_part(rows, "simulated", case) for case in (CURVE, NOISY, CLEAN, OUTLIERS)}
-    drawn = {case: next(one for one in own if one["seed"] == PAPER_SEED) for case, own in samples.items()}
+    samples = {case: chosen(rows, part="simulated", case=case) for case in (CURVE, NOISY, CLEAN, OUTLIERS)}
+    drawn = {case: papers_draw(own) for case, own in samples.items()}
     found = {case: values(own) for case, own in samples.items()}
 
     def claim(case: str, text: str, holds: Floats, more: str = "") -> Claim:
@@ -45,12 +59,12 @@ def simulated_claims(rows: list[Row]) -> list[Claim]:
         means = dict(zip(ALPHAS, (one.mean() for one in found[case]), strict=True))
         said = f"the paper's draw: {shown(drawn[case])}{more}; "
         said += f"{len(holds)} samples: holds in {np.mean(holds):.0%}, means {shown(means)}"
-        return Claim(f"{case}: {text}", said, at_seed and bool(np.mean(holds) > 0.5))
+        return Claim(f"{case}: {text}", said, at_seed and bool(np.mean(holds) > HALF))
 
     pearson, spearman, _ = found[CURVE]
     before = float(drawn[CLEAN]["pearson"])
     # The order of values stays as it was, and Spearman's coefficient with it.
-    reduced = (found[OUTLIERS][0] < found[CLEAN][0]) & (abs(found[OUTLIERS][1] - found[CLEAN][1]) < 1e-6)
+    reduced = (found[OUTLIERS][0] < found[CLEAN][0]) & (abs(found[OUTLIERS][1] - found[CLEAN][1]) < SAME)
     return [
         claim(CURVE, "Spearman exceeds Pearson", spearman > pearson),
         claim(CURVE, "KD-integral behaves like Spearman", nearer_spearman(*found[CURVE])),
@@ -68,16 +82,15 @@ def overall_claims(pairs: list[Row]) -> list[Claim]:
     said = f"all three within {CLOSE:g} for {close.sum()} of {count} pairs; KD-integral is further than that "
     said += f"from Pearson for {np.sum(abs(ours - pearson) > CLOSE)}, "
     said += f"from Spearman for {np.sum(abs(ours - spearman) > CLOSE)}"
-    found.append(Claim("the three are typically close, with few exceptions", said, bool(close.mean() > 0.5)))
+    found.append(Claim("the three are typically close, with few exceptions", said, bool(close.mean() > HALF)))
     apart = outside(pearson, spearman, ours)
     inside = apart == 0
     deviations = np.array([float(one["kdi_deviation"]) for one in pairs])
-    said = f"{inside.sum()} of {count} pairs; {np.sum(apart > 2 * deviations)} of the others are outside by more than "
-    said += (
-        f"two deviations of KD-integral, {np.sum(apart > 0.01)} by more than 0.01, none by more than {apart.max():.3f}"
-    )
+    beyond = np.sum(apart > DEVIATIONS * deviations)
+    said = f"{inside.sum()} of {count} pairs; of the others {beyond} are outside by more than {DEVIATIONS} standard "
+    said += f"deviations of KD-integral, {np.sum(apart > 0.01)} by more than 0.01, none by more than {apart.max():.3f}"
     text = "KD-integral is typically, but not always, between Pearson and Spearman"
-    return [*found, Claim(text, said, bool(0.5 < inside.mean() < 1))]
+    return [*found, Claim(text, said, bool(HALF < inside.mean() < 1))]
 
 
 def top_claim(pairs: list[Row], against: str, *expected: tuple[str, str]) -> Claim:
@@ -91,8 +104,7 @@ def top_claim(pairs: list[Row], against: str, *expected: tuple[str, str]) -> Cla
 
 def pair_claims(rows: list[Row]) -> list[Claim]:
     full, less = (
-        {pair: of_part(rows, part, pair_name(*pair))[0] for pair in HIGHLIGHTED}
-        for part in ("california", "outliers excluded")
+        {pair: of_pair(rows, part, pair) for pair in HIGHLIGHTED} for part in ("california", "outliers excluded")
     )
     bedrooms, name = full[BEDROOMS], f"({pair_name(*BEDROOMS)})"
     wanted = ", ".join(f"{NAMES[coefficient]} {value}" for coefficient, value in PAPER.items())
@@ -105,7 +117,7 @@ def pair_claims(rows: list[Row]) -> list[Claim]:
     both = [float(one["pearson"]) for one in (bedrooms, less[BEDROOMS])]
     errors = [float(one["pearson_deviation"]) for one in (bedrooms, less[BEDROOMS])]
     said = f"Pearson {both[0]:.2f} ± {errors[0]:.2f} with them, {both[1]:.2f} ± {errors[1]:.2f} without"
-    holds = all(value > 2 * error for value, error in zip(both, errors, strict=True))
+    holds = all(value > DEVIATIONS * error for value, error in zip(both, errors, strict=True))
     found.append(Claim(f"{name}: correlated, with outliers and without", said, holds))
 
     text = f"({pair_name(*INCOME)}): KD-integral agrees with Spearman"

@@ -3,15 +3,14 @@
 import gzip
 from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from experiments import datasets
+from experiments.rows import Row, chosen
 
 Floats = NDArray[np.float64]
-Row = dict[str, Any]
 
 # The three coefficients, and the alpha at which `kdi.correlation` is each of them.
 ALPHAS = {"pearson": np.inf, "spearman": 0.0, "kdi": 1.0}
@@ -56,7 +55,7 @@ def whole_housing() -> tuple[list[str], Floats]:
     """Names of the columns, the target last, and the table."""
     with gzip.open(datasets.CALIFORNIA, "rt", encoding="utf-8") as file:
         names = file.readline().strip().split(",")
-    return names, np.column_stack(datasets.regression("california"))
+        return names, np.loadtxt(file, delimiter=",")
 
 
 def housing(n_rows: int | None = None) -> dict[str, Floats]:
@@ -78,13 +77,15 @@ def pair_name(first: str, second: str) -> str:
 # What is read from the rows.
 
 
-def split(pair: str) -> tuple[str, str]:
-    first, second = pair.split(", ")
-    return first, second
+def papers_draw(rows: Iterable[Row]) -> Row:
+    """The one of a case's samples that the paper has."""
+    (drawn,) = chosen(rows, seed=str(PAPER_SEED))
+    return drawn
 
 
-def of_part(rows: Iterable[Row], part: str, pair: str | None = None) -> list[Row]:
-    return [one for one in rows if one["part"] == part and pair in (None, one["pair"])]
+def of_pair(rows: Iterable[Row], part: str, pair: tuple[str, str]) -> Row:
+    (own,) = chosen(rows, part=part, first=pair[0], second=pair[1])
+    return own
 
 
 def values(rows: Sequence[Row]) -> tuple[Floats, Floats, Floats]:
@@ -105,9 +106,9 @@ def nearer_spearman(pearson: Floats, spearman: Floats, ours: Floats) -> Floats:
 
 def largest(rows: Sequence[Row], against: str, count: int) -> list[tuple[tuple[str, str], float]]:
     """Pairs that KD-integral and another coefficient disagree on most, and by how much."""
-    gaps = [(split(one["pair"]), abs(float(one["kdi"]) - float(one[against]))) for one in rows]
+    gaps = [((one["first"], one["second"]), abs(float(one["kdi"]) - float(one[against]))) for one in rows]
     return sorted(gaps, key=lambda gap: -gap[1])[:count]
 
 
-def shown(one: Row) -> str:
-    return ", ".join(f"{NAMES[name]} {float(one[name]):.2f}" for name in ALPHAS)
+def shown(one: Row, names: Iterable[str] = tuple(ALPHAS)) -> str:
+    return ", ".join(f"{NAMES[name]} {float(one[name]):.2f}" for name in names)

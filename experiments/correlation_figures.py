@@ -20,29 +20,28 @@ from experiments.correlation_data import (
     PERCENTILE,
     TARGET,
     Floats,
-    Row,
     housing,
-    of_part,
-    pair_name,
+    of_pair,
+    papers_draw,
     shown,
     simulated,
     without_outliers,
 )
+from experiments.rows import Row, chosen
 
-# As kdi.CorrelationDisplay has them.
 SHADES, SHADE = 5, 1.0  # of the median house value, which ends at 5.00001
+# As kdi.CorrelationDisplay has them.
 COLOURS = {"pearson": drawing.GREY, "spearman": "#e08214", "kdi": "#0059a8"}
+POINTS = "#333333"  # of no coefficient
 
 
 def figures(rows: list[Row]) -> dict[str, Figure]:
-    pairs = of_part(rows, "california")
-    with drawing.style():
-        found = {"correlation_simulated": simulated_figure(of_part(rows, "simulated"))}
-        for against in ("pearson", "spearman"):
-            found[f"correlation_{against}"] = disagreement_figure(pairs, against)
-        for pair in HIGHLIGHTED:
-            (own,) = of_part(pairs, "california", pair_name(*pair))
-            found["_".join(("correlation", *pair)).lower()] = pair_figure(pair, own)
+    pairs = chosen(rows, part="california")
+    found = {"correlation_simulated": simulated_figure(chosen(rows, part="simulated"))}
+    for against in ("pearson", "spearman"):
+        found[f"correlation_{against}"] = disagreement_figure(pairs, against)
+    for pair in HIGHLIGHTED:
+        found["_".join(("correlation", *pair)).lower()] = pair_figure(pair, of_pair(pairs, "california", pair))
     return found
 
 
@@ -51,12 +50,11 @@ def simulated_figure(rows: Sequence[Row]) -> Figure:
     figure = drawing.new_figure(10, 5)
     above, below = figure.subplots(2, 3, height_ratios=(3, 1.6))
     for top, bottom, case in zip(above, below, (CURVE, NOISY, OUTLIERS), strict=True):
-        own = [one for one in rows if one["pair"] == case]
-        (drawn,) = (one for one in own if one["seed"] == PAPER_SEED)
+        own = chosen(rows, case=case)
+        drawn = papers_draw(own)
         x, y = simulated(PAPER_SEED)[case]
-        top.scatter(x, y, s=16, color="#e08214", edgecolor="black", linewidth=0.3)
-        *others, ours = shown(drawn).split(", ")
-        top.set_title(f"{case}\n{', '.join(others)},\n{ours}")
+        top.scatter(x, y, s=16, facecolor="none", edgecolor=POINTS, linewidth=0.8)
+        top.set_title(f"{case}\n{shown(drawn, ('pearson', 'spearman'))},\n{shown(drawn, ['kdi'])}")
         top.set(xlabel="x", ylabel="y")
         samples = [[float(one[name]) for one in own] for name in ALPHAS]
         boxes = bottom.boxplot(samples, widths=0.6, patch_artist=True, flierprops={"markersize": 2})
@@ -71,9 +69,9 @@ def simulated_figure(rows: Sequence[Row]) -> Figure:
 def disagreement_figure(pairs: Sequence[Row], against: str) -> Figure:
     comparison: dict[str, Any] = {name: [float(one[name]) for one in pairs] for name in ALPHAS}
     comparison |= {f"{name}_error": [float(one[f"{name}_deviation"]) for one in pairs] for name in ALPHAS}
-    first, second = zip(*(one["pair"].split(", ") for one in pairs), strict=True)
+    comparison |= {name: [one[name] for one in pairs] for name in ("first", "second")}
     figure = drawing.new_figure(5.5, 5.5)
-    display = kdi.CorrelationDisplay(comparison | {"first": first, "second": second}, against=against)
+    display = kdi.CorrelationDisplay(comparison, against=against)
     display.plot(figure.subplots())
     display.ax_.set_title(f"California housing: top two disagreements of KD-integral with {NAMES[against]}")
     return figure
@@ -81,19 +79,19 @@ def disagreement_figure(pairs: Sequence[Row], against: str) -> Figure:
 
 def pair_figure(pair: tuple[str, str], own: Row) -> Figure:
     """Rows: the columns themselves and two transformations of them; on the left all districts, on the right most."""
-    columns = housing(own["rows"])
+    columns = housing(int(own["rows"]))
     original = np.column_stack([columns[name] for name in pair])
     value, kept = columns[TARGET], without_outliers(*original.T)
     figure = drawing.new_figure(7, 7.5)
     axes = figure.subplots(3, 2)
     for (left, right), (title, name, transform) in zip(axes, TRANSFORMS, strict=True):
         table = transform(original)
-        for ax, chosen in ((left, np.ones(len(table), dtype=bool)), (right, kept)):
+        for ax, inside in ((left, np.ones(len(table), dtype=bool)), (right, kept)):
             # Pixels of few colours, without smooth edges: tens of thousands of points in files of moderate size.
             points = ax.scatter(
-                *table[chosen].T,
+                *table[inside].T,
                 s=1.5,
-                c=value[chosen],
+                c=value[inside],
                 cmap=matplotlib.colormaps["plasma_r"].resampled(SHADES),
                 vmin=0,
                 vmax=SHADES * SHADE,

@@ -20,9 +20,9 @@ from scipy.stats import PermutationMethod, bootstrap
 import kdi
 from benchmarks.report import Table
 from experiments.progress import Size, Task, run
+from experiments.rows import Row, chosen, grouped
 
 Floats = NDArray[np.float64]
-Row = dict[str, Any]
 
 SEED = 20231119
 SIZES = (20, 100, 1000)
@@ -259,19 +259,21 @@ def type_one_table(rows: list[Row]) -> Table:
         ("α = 1, Gaussian", "1", "gaussian", "default"),
         ("α = 1, permutations", "1", "polyexp", "permutation"),
     ]
-    chosen = [one for one in rows if one["measured"] == "type-I error"]
-    cells = {(one["data"], one["n"], one["alpha"], one["kernel"], one["method"]): percent(one, 2) for one in chosen}
+    own = chosen(rows, measured="type-I error")
+    cells = by_place(own, "alpha", "kernel", "method")
     body = [
-        [data, f"{n:,}", *(cells[data, n, *column] for _, *column in columns)] for data in INDEPENDENT for n in SIZES
+        [data, f"{n:,}", *(percent(cells[data, n, *column], 2) for _, *column in columns)]
+        for data in INDEPENDENT
+        for n in SIZES
     ]
-    note = f"Percent of p-values at most {LEVEL:g}, ± one standard error of the simulation; {numbers(chosen)}."
+    note = f"Percent of p-values at most {LEVEL:g}, ± one standard error of the simulation; {numbers(own)}."
     header = ["independent data", "n", *(name for name, *_ in columns)]
     return Table("Type-I error at the 5% level", header, body, note)
 
 
 def coverage_tables(rows: list[Row], alpha: str) -> list[Table]:
-    chosen = [one for one in rows if one["measured"] == "coverage" and one["alpha"] == alpha]
-    cells = {(one["data"], one["n"], one["method"]): one for one in chosen}
+    own = chosen(rows, measured="coverage", alpha=alpha)
+    cells = by_place(own, "method")
     kinds = ["Fisher z", *BOOTSTRAPS]
     places = [(data, n) for data in DEPENDENT for n in SIZES]
 
@@ -288,7 +290,7 @@ def coverage_tables(rows: list[Row], alpha: str) -> list[Table]:
             "Coverage of 95% intervals for the mean coefficient at that n",
             percent,
             "target",
-            f"{note}{numbers(chosen)}.",
+            f"{note}{numbers(own)}.",
         ),
         table("Coverage of 95% intervals for the large-sample coefficient", percent_large, "large_sample"),
         table("Mean width of 95% intervals", lambda one: f"{float(one['mean_width']):.3f}", None),
@@ -297,14 +299,16 @@ def coverage_tables(rows: list[Row], alpha: str) -> list[Table]:
 
 def fisher_table(rows: list[Row]) -> Table:
     names = {"0": "Spearman (α = 0)", "0.1": "α = 0.1", "1": "α = 1", "inf": "Pearson (α = ∞)"}
-    cells = {(one["data"], one["n"], one["alpha"]): one for one in rows if one["method"] == "Fisher z"}
-    body = []
-    for data in DEPENDENT:
-        for n in SIZES:
-            body.append([data, f"{n:,}", *(percent(cells[data, n, alpha]) for alpha in names)])
+    cells = by_place(chosen(rows, method="Fisher z"), "alpha")
+    body = [[data, f"{n:,}", *(percent(cells[data, n, alpha]) for alpha in names)] for data in DEPENDENT for n in SIZES]
     return Table(
         "Coverage of Fisher's 95% interval for the mean coefficient at that n", ["data", "n", *names.values()], body
     )
+
+
+def by_place(rows: list[Row], *names: str) -> dict[tuple[Any, ...], Row]:
+    """By the data, the size of the samples and these."""
+    return {(one["data"], int(one["n"]), *(one[name] for name in names)): one for one in rows}
 
 
 def percent(one: Row, digits: int = 1) -> str:
@@ -313,13 +317,13 @@ def percent(one: Row, digits: int = 1) -> str:
 
 def percent_large(one: Row) -> str:
     rate = float(one["large_sample_rate"])
-    return f"{100 * rate:.1f} ± {100 * np.sqrt(rate * (1 - rate) / one['simulations']):.1f}"
+    return f"{100 * rate:.1f} ± {100 * np.sqrt(rate * (1 - rate) / int(one['simulations'])):.1f}"
 
 
 def numbers(rows: list[Row]) -> str:
     """How many simulations, by method and size."""
-    by_method: dict[str, dict[int, int]] = {}
-    for one in rows:
-        by_method.setdefault(one["method"], {})[one["n"]] = one["simulations"]
-    texts = [f"{method} {', '.join(f'{count:,}' for count in found.values())}" for method, found in by_method.items()]
+    texts = []
+    for (method,), own in grouped(rows, "method").items():
+        counts = {one["n"]: int(one["simulations"]) for one in own}
+        texts.append(f"{method} {', '.join(f'{count:,}' for count in counts.values())}")
     return f"simulations at n = {', '.join(f'{n:,}' for n in SIZES)}: {'; '.join(texts)}"

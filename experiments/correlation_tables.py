@@ -6,49 +6,48 @@ from benchmarks.report import Table
 from experiments.correlation_data import (
     ALPHAS,
     NAMES,
-    PAPER_SEED,
     PERCENTILE,
     N,
-    Row,
     largest,
     nearer_spearman,
-    of_part,
     outside,
+    pair_name,
+    papers_draw,
     values,
 )
+from experiments.rows import Row, grouped
 
 
 def tables(rows: list[Row]) -> list[Table]:
+    parts = {part: own for (part,), own in grouped(rows, "part").items()}
+    features, target, less = (parts[part] for part in ("california", "with target", "outliers excluded"))
     note = "In order of the disagreement of KD-integral with Pearson; ± the standard deviation over "
-    note += f"{of_part(rows, 'california')[0]['bootstraps']} bootstraps."
-    target = of_part(rows, "with target")
-    moved = [NAMES[against] for against in ("pearson", "spearman") if moves(rows, target, against)]
+    note += f"{features[0]['bootstraps']} bootstraps."
+    moved = [NAMES[against] for against in ("pearson", "spearman") if moves(features, target, against)]
     said = f"change the top two disagreements with {' and '.join(moved)}" if moved else "leave all top two as they are"
-    *first, last = (f"{one['rows']:,}" for one in of_part(rows, "outliers excluded"))
-    left = f"{', '.join(first)} and {last}"
+    whole, *most, last = (f"{int(one['rows']):,}" for one in (features[0], *less))
+    left = f"Of {whole} rows, {', '.join(most)} and {last} are left."
     return [
-        samples_table(of_part(rows, "simulated")),
-        pairs_table("California housing, all pairs of features", of_part(rows, "california"), note),
+        samples_table(parts["simulated"]),
+        pairs_table("California housing, all pairs of features", features, note),
         pairs_table("California housing, features and target", target, f"Not in the paper; they {said}."),
         pairs_table(
             f"Without outliers: rows up to the {PERCENTILE}th percentile of both columns",
-            of_part(rows, "outliers excluded"),
-            f"Of {target[0]['rows']:,} rows, {left} are left. Coefficients and deviations are of these rows alone.",
+            less,
+            f"{left} Coefficients and deviations are of these rows alone.",
         ),
     ]
 
 
-def moves(rows: list[Row], target: list[Row], against: str) -> bool:
+def moves(features: list[Row], target: list[Row], against: str) -> bool:
     """Whether the two largest disagreements are others once pairs with the target count too."""
-    features = of_part(rows, "california")
     return largest(features, against, 2) != largest([*features, *target], against, 2)
 
 
 def samples_table(rows: list[Row]) -> Table:
     body = []
-    for case in dict.fromkeys(one["pair"] for one in rows):
-        own = [one for one in rows if one["pair"] == case]
-        drawn = next(one for one in own if one["seed"] == PAPER_SEED)
+    for (case,), own in grouped(rows, "case").items():
+        drawn = papers_draw(own)
         found = dict(zip(ALPHAS, values(own), strict=True))
         cells = [f"{float(drawn[name]):.3f}" for name in ALPHAS]
         cells += [f"{found[name].mean():.3f} ± {found[name].std(ddof=1):.3f}" for name in ALPHAS]
@@ -69,6 +68,6 @@ def pairs_table(title: str, rows: list[Row], note: str) -> Table:
         ours = float(one["kdi"])
         cells += [f"{ours - float(one[name]):+.3f}" for name in ("pearson", "spearman")]
         apart = outside(*values([one]))[0]
-        body.append([one["pair"], *cells, "yes" if apart == 0 else f"{apart:.3f} outside"])
+        body.append([pair_name(one["first"], one["second"]), *cells, "yes" if apart == 0 else f"{apart:.3f} outside"])
     header = ["", *NAMES.values(), "minus Pearson", "minus Spearman", "between"]
     return Table(title, header, body, note)

@@ -1,14 +1,15 @@
-"""Figures of the experiments: one style, one colour a method in all of them, PNG and SVG."""
+"""Figures of the experiments: one style, PNG and SVG; transformers have the same colours wherever they are compared."""
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import matplotlib
 from matplotlib.figure import Figure
 
-# One colour and one marker a method, in all figures; the colours differ in lightness too.
-MIN_MAX, CLIPPED, Z_SCORE, QUANTILE = "min-max", "min-max, clipped", "z-score", "quantile"
-KDI, TUNED, EACH = "KD-integral, α = 1", "KD-integral, α by CV", "KD-integral, α per feature"
+from experiments.names import CLIPPED, EACH, KDI, MIN_MAX, QUANTILE, TUNED, Z_SCORE
+
+# The colours differ in lightness too.
 COLOURS = {
     MIN_MAX: "#c0392b",
     CLIPPED: "#ec9a8f",
@@ -33,20 +34,20 @@ STYLE = {
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """In inches; what is drawn on it within `style()` looks like all others."""
+    """In inches."""
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def style() -> object:
+def style() -> AbstractContextManager[None]:
+    """Within this, figures are made and saved."""
     return matplotlib.rc_context(STYLE)
 
 
 def save(folder: Path, figures: Mapping[str, Figure]) -> list[str]:
     """Write each as PNG and SVG, and give the names of the files."""
     written = []
-    with style():
-        for name, figure in figures.items():
-            figure.savefig(folder / f"{name}.png", dpi=150, metadata={"Software": None})
-            figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
-            written += [f"{name}.png", f"{name}.svg"]
+    for name, figure in figures.items():
+        figure.savefig(folder / f"{name}.png", dpi=150, metadata={"Software": None})
+        figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
+        written += [f"{name}.png", f"{name}.svg"]
     return written

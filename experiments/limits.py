@@ -7,8 +7,8 @@ Theorem 1. As h → ∞, T tends to min-max scaling. With a kernel K(u) = K(0) (
 h^-p: p is 2 for the Gaussian, and κ + 1 = 5 for the polyexp kernel of order κ = 4, whose top is flatter.
 
 Theorem 2. As h → 0, T is said to tend to the empirical cdf F_N. But half of each value's mass lies on either side of
-it, so that half of that of the extremes is cut off. With distinct values u_1 < … < u_m of multiplicity c_k and
-C_k = c_1 + … + c_k, what it tends to is, in units of D = N - (c_1 + c_m) / 2,
+it, so that half of that of the extremes is cut off: T tends to mid-ranks, shifted and scaled to [0, 1]. With distinct
+values u_1 < … < u_m of multiplicity c_k and C_k = c_1 + … + c_k, that is, in units of D = N - (c_1 + c_m) / 2,
 
     L(u_k) = C_k - c_k / 2 - c_1 / 2    and    L(x) = C_k - c_1 / 2    for u_k < x < u_{k+1}.
 
@@ -16,13 +16,12 @@ Without ties that is (k - 1) / (N - 1) at the values, which is the quantile tran
 and (k - 1/2) / (N - 1) between them. From F_N that is 1/N away at the values (at the smallest, where F_N is 1/N and T
 is 0 for any h), and (N - 2) / (2 N (N - 1)) between them: less and less as N grows, but not 0. With ties it is about
 half a tie's share away at the values, however large N is. QuantileTransformer has L at the values, unless the extremes
-are tied, and up to rounding of its quantiles, which may cost a tied value half a rank. And no convergence is uniform in
-x, since T is continuous and L is not.
+are tied, and up to rounding errors in its quantiles, which may move a tied value by half a rank. And no convergence is
+uniform in x, since T is continuous and L is not.
 """
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,17 +29,16 @@ from sklearn.preprocessing import QuantileTransformer
 
 import kdi
 from experiments import datasets
-from experiments.limits_tables import KERNELS, LARGEST, SMALLEST, claims, figures, tables
-from experiments.progress import Size, Task, run, task_key
+from experiments.limits_tables import KERNELS, LARGEST, RULES, SMALLEST, claims, figures, tables
+from experiments.progress import Size, Task, run
+from experiments.rows import Row
 from kdi.reference import kd_integral
 
-__all__ = ["TITLE", "claims", "figures", "measure", "tables"]
+__all__ = ["RULES", "TITLE", "claims", "figures", "measure", "tables"]
 
 Floats = NDArray[np.float64]
-Row = dict[str, Any]
 
 TITLE = "The two theorems"
-REVISION = 2  # of what is measured: rows of another one are not taken up again
 VALUES, QUICK_VALUES = 500, 60
 SHARES = (0.25, 0.5, 0.75)  # of the way from a value to the next
 SAMPLES: dict[str, Callable[[int], Floats]] = {
@@ -70,17 +68,8 @@ def measure(size: Size) -> list[Row]:
     # Half decades where a rate is taken.
     alphas = [*np.geomspace(LARGEST, 1, 8, endpoint=False), *np.geomspace(1, SMALLEST, steps + 1)]
     alphas = [float(alpha) for alpha in alphas]
-    tasks = [
-        Task(
-            label=f"{name}, {kernel}",
-            work=1,
-            call=partial(measured, name, kernel, n, alphas),
-            key=task_key(REVISION, name, kernel, n, alphas, SHARES),
-        )
-        for name in SAMPLES
-        for kernel in KERNELS
-    ]
-    return run(tasks)
+    pairs = [(name, kernel) for name in SAMPLES for kernel in KERNELS]
+    return run([Task(f"{name}, {kernel}", 1, partial(measured, name, kernel, n, alphas)) for name, kernel in pairs])
 
 
 def measured(name: str, kernel: str, n: int, alphas: list[float]) -> list[Row]:
@@ -91,8 +80,8 @@ def measured(name: str, kernel: str, n: int, alphas: list[float]) -> list[Row]:
     at_data = {
         "limit": limit_at,
         "kdi_zero": kdi.KDITransformer(0, kernel=kernel).fit(values[:, None]).transform(distinct[:, None])[:, 0],
-        "sklearn": quantile_transformed(values, distinct, rounded=True),
-        "quantile": quantile_transformed(values, distinct, rounded=False),
+        "sklearn": quantile_transformed(values, distinct),
+        "quantile": quantile_transformed(values, distinct, exact=True),
         "ecdf": np.cumsum(counts) / len(values),
     }
     in_between = {"limit": np.tile(limit_between, len(SHARES)), "ecdf": np.tile(at_data["ecdf"][:-1], len(SHARES))}
@@ -122,10 +111,10 @@ def limits(counts: NDArray[np.int64]) -> tuple[Floats, Floats]:
     return (sums - 0.5 * counts) / total, sums[:-1] / total
 
 
-def quantile_transformed(values: Floats, at: Floats, rounded: bool) -> Floats:
-    """By scikit-learn, whose quantiles come from np.nanpercentile; its rounding tears some ties apart."""
+def quantile_transformed(values: Floats, at: Floats, exact: bool = False) -> Floats:
+    """By scikit-learn, whose quantiles have rounding errors, so that tied ones may differ; or with exact ones."""
     model = QuantileTransformer(n_quantiles=len(values), subsample=None).fit(values[:, None])
-    if not rounded:
+    if exact:
         model.quantiles_[:, 0] = np.sort(values)
     return model.transform(at[:, None])[:, 0]
 

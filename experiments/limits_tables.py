@@ -1,15 +1,13 @@
 """What the two theorems come to, from the rows of their experiment: tables, claims and the figure."""
 
-from typing import Any
-
 import numpy as np
 from matplotlib.figure import Figure
 
 from benchmarks.report import Table
 from experiments import drawing
 from experiments.claims import Claim
-
-Row = dict[str, Any]
+from experiments.names import OURS
+from experiments.rows import Row, grouped
 
 KERNELS = {"gaussian": 2, "polyexp": 5}  # with the power at which T should approach min-max scaling
 LARGEST, SMALLEST = 1e4, 1e-10  # alpha
@@ -17,12 +15,17 @@ REACHED = 1e-6  # what counts as the limit
 ROUNDING = 1e-10  # distances below it have too few digits for a rate
 TENTH = 0.1  # how far a power may be from that of theory, as a share of it
 
+RULES = f"""T is the KD-integral, summed directly. Its distance to something is the largest absolute difference over
+all values of a sample and three places between each two neighbours, or over one of these where that is said. It tends
+to a limit if the distance is at most {REACHED:g} at α = {LARGEST:g} for large α, and at α = {SMALLEST:g} for small α,
+with every sample and either kernel. The power of α is taken from the two largest α, half a decade apart, at which the
+distance is above {ROUNDING:g}, and has to be within a tenth of that of theory. The extremes are tied if the smallest or
+the largest value of a sample occurs more than once."""
+
 
 def series(rows: list[Row]) -> dict[tuple[str, str], list[Row]]:
     """The rows of each sample and kernel, from the largest alpha to the smallest."""
-    groups: dict[tuple[str, str], list[Row]] = {}
-    for one in rows:
-        groups.setdefault((one["sample"], one["kernel"]), []).append(one)
+    groups = grouped(rows, "sample", "kernel")
     return {key: sorted(group, key=lambda one: -float(one["alpha"])) for key, group in groups.items()}
 
 
@@ -59,14 +62,14 @@ def small_table(rows: list[Row]) -> Table:
     for (sample, kernel), group in series(rows).items():
         last = group[-1]
         ties = f"{last['first_ties']}, {last['last_ties']}, {last['most_ties']}"
-        body.append([sample, kernel, str(last["values"]), ties, *(f"{float(last[goal]):.1e}" for goal in goals)])
-    header = ["", "kernel", "N", "ties", "to L, at values", "between", "to α = 0 of kdi", "to Q"]
-    header += ["Q as it rounds", "to F_N, at values", "between"]
+        body.append([sample, kernel, last["values"], ties, *(f"{float(last[goal]):.1e}" for goal in goals)])
+    header = ["", "kernel", "N", "ties", "to L, at values", "between", "to kdi at α = 0", "to scikit-learn, exact"]
+    header += ["as it is", "to F_N, at values", "between"]
     note = (
-        f"Largest distance at α = {SMALLEST:g}. Ties: of the smallest value, the largest, and the most frequent. "
-        "L is the limit of T, a step function; α = 0 of kdi and Q, scikit-learn's QuantileTransformer, are taken at "
-        "the values. Its quantiles are rounded, which tears some ties apart: Q is without that, then as it is. F_N is "
-        "the empirical cdf, which the paper has for the limit."
+        f"Largest distance at α = {SMALLEST:g}. Ties: how often the smallest value occurs, the largest, and the most "
+        "frequent. L is the limit of T, a step function. kdi at α = 0 and scikit-learn's QuantileTransformer are taken "
+        "at the values: the latter first with exact quantiles, then as it is, with rounding errors in its quantiles, "
+        "by which tied values may become different ones. F_N is the empirical cdf, which the paper has for the limit."
     )
     return Table("Distance to the quantile transform", header, body, note)
 
@@ -87,7 +90,7 @@ def claims(rows: list[Row]) -> list[Claim]:
         rates = [rate(group) for key, group in groups.items() if key[1] == kernel]
         found.append(
             Claim(
-                f"(ours) the distance to min-max scaling falls like α^-{power}, {kernel} (power within a tenth)",
+                f"{OURS}the distance to min-max scaling falls like α^-{power}, {kernel} (power within a tenth)",
                 f"powers from {min(rates):.2f} to {max(rates):.2f}",
                 max(abs(one - power) for one in rates) <= TENTH * power,
             )
@@ -100,26 +103,28 @@ def claims(rows: list[Row]) -> list[Claim]:
     found += [
         Claim(
             f"theorem 2: T tends to the empirical cdf as α → 0 (within {REACHED:g})",
-            f"at α = {SMALLEST:g}: without ties {span(single, both[0], times='values')} / N away at the values and "
-            f"{span(single, both[1], times='values')} / N between them; with ties up to "
-            f"{furthest(tied, both[0]):.2g} and {furthest(tied, both[1]):.2g}",
+            f"at α = {SMALLEST:g} it is {span(single, both[0], times='values')} / N away at the values and "
+            f"{span(single, both[1], times='values')} / N between them without ties, and up to "
+            f"{furthest(tied, both[0]):.2g} and {furthest(tied, both[1]):.2g} with ties",
             max(furthest(ends, what) for what in both) <= REACHED,
         ),
         Claim(
-            "(ours) T tends to the step function through mid-ranks that lacks half of the extremes",
+            f"{OURS}T tends to a step function, which is the mid-rank at each value (tied values share their mean "
+            "rank) and constant between values, shifted and scaled to run from 0 to 1",
             f"at most {furthest(ends, 'to_limit_at_values'):.1e} away at the values, "
             f"{furthest(ends, 'to_limit_between'):.1e} between them",
             max(furthest(ends, what) for what in ("to_limit_at_values", "to_limit_between")) <= REACHED,
         ),
         Claim(
-            "T tends to scikit-learn's quantile transform at the values, where the extremes are not tied",
-            f"at most {furthest(loose, 'to_quantile_at_values'):.1e} away, but for rounding of its quantiles, which "
-            f"costs up to {furthest(loose, 'to_sklearn_at_values'):.1e}; where the extremes are tied, up to "
-            f"{furthest(bound, 'to_quantile_at_values'):.2g}",
+            f"{OURS}T tends to scikit-learn's QuantileTransformer with exact quantiles, at the values, where the "
+            "extremes are not tied",
+            f"at most {furthest(loose, 'to_quantile_at_values'):.1e} away; as it is, with rounding errors in its "
+            f"quantiles, which can separate tied values, up to {furthest(loose, 'to_sklearn_at_values'):.1e}; where "
+            f"the extremes are tied, up to {furthest(bound, 'to_quantile_at_values'):.2g}",
             furthest(loose, "to_quantile_at_values") <= REACHED,
         ),
         Claim(
-            "(ours) T tends to α = 0 of kdi at the values, ties or not",
+            f"{OURS}T tends to what kdi computes at α = 0, at the values, tied or not",
             f"at most {furthest(ends, 'to_kdi_zero_at_values'):.1e} away",
             furthest(ends, "to_kdi_zero_at_values") <= REACHED,
         ),
@@ -142,9 +147,9 @@ def within_bound(rows: list[Row]) -> Claim:
     fine = [one for one in rows if float(one["kdi_bound"]) <= REACHED]
     broken = sum(float(one["kdi_error"]) > float(one["kdi_bound"]) for one in rows)
     return Claim(
-        "(ours) kdi is as near to the direct sum as error_bound_ says, at every α",
-        f"{broken} of {len(rows)} beyond it; {len(fine)} have a bound of {REACHED:g} or less, "
-        f"and are at most {furthest(fine, 'kdi_error'):.1e} away",
+        f"{OURS}the error of kdi is within the bound that it reports (error_bound_), at every α",
+        f"beyond it in {broken} of {len(rows)} cases; where the bound is {REACHED:g} or less, in {len(fine)} cases, "
+        f"the error is at most {furthest(fine, 'kdi_error'):.1e}",
         not broken,
     )
 
@@ -155,7 +160,7 @@ COLOURS = ("#0059a8", "#d9731a", "#2e8b57", "#c0392b", "#7b3294", "#8c6d31", "#d
 FLOOR = 1e-13  # nothing can be drawn at 0
 PANELS = (
     ("min-max scaling", ("to_min_max",), (1.0, LARGEST)),
-    ("α = 0, at the values", ("to_kdi_zero_at_values",), (SMALLEST, 1.0)),
+    ("kdi at α = 0, at the values", ("to_kdi_zero_at_values",), (SMALLEST, 1.0)),
     ("the empirical cdf, anywhere", ("to_ecdf_at_values", "to_ecdf_between"), (SMALLEST, 1.0)),
 )
 
@@ -163,22 +168,22 @@ PANELS = (
 def figures(rows: list[Row]) -> dict[str, Figure]:
     groups = series(rows)
     samples = list(dict.fromkeys(sample for sample, _ in groups))
-    with drawing.style():
-        figure = drawing.new_figure(10, 6.2)
-        grid = figure.subplots(len(KERNELS), len(PANELS), sharex="col", sharey="col")
-        for line, kernel in zip(grid, KERNELS, strict=True):
-            for axes, (goal, whats, (low, high)) in zip(line, PANELS, strict=True):
-                for sample, colour in zip(samples, COLOURS, strict=True):
-                    here = [one for one in groups[sample, kernel] if low <= float(one["alpha"]) <= high]
-                    distances = [max(FLOOR, *(float(one[what]) for what in whats)) for one in here]
-                    alphas = [float(one["alpha"]) for one in here]
-                    axes.plot(alphas, distances, color=colour, lw=1.2, marker="o", ms=2.5, label=sample)
-                axes.set(xscale="log", yscale="log", title=f"to {goal} ({kernel})")
-                axes.grid(alpha=0.25, lw=0.5)
-            line[0].set_ylabel("largest distance")
-        for axes in grid[:, :2].flat:  # the third never comes near 0
-            axes.set_ylim(FLOOR / 2, 2)
-        for axes in grid[-1]:
-            axes.set_xlabel("α")
-        figure.legend(*grid[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    figure = drawing.new_figure(10, 6.2)
+    grid = figure.subplots(len(KERNELS), len(PANELS), sharex="col", sharey="col")
+    for line, kernel in zip(grid, KERNELS, strict=True):
+        for axes, (goal, whats, (low, high)) in zip(line, PANELS, strict=True):
+            for sample, colour in zip(samples, COLOURS, strict=True):
+                here = [one for one in groups[sample, kernel] if low <= float(one["alpha"]) <= high]
+                distances = [max(FLOOR, *(float(one[what]) for what in whats)) for one in here]
+                alphas = [float(one["alpha"]) for one in here]
+                axes.plot(alphas, distances, color=colour, lw=1.2, marker="o", ms=2.5, label=sample)
+            axes.set(xscale="log", yscale="log", title=f"to {goal} ({kernel})")
+            axes.grid(alpha=0.25, lw=0.5)
+        line[0].set_ylabel(f"largest distance, or {FLOOR:g} if less")
+    for axes in grid[:, :2].flat:
+        axes.set_ylim(FLOOR / 2, 2)
+    grid[0, 2].set_ylim(1e-3, 1)  # never comes near 0
+    for axes in grid[-1]:
+        axes.set_xlabel("α")
+    figure.legend(*grid[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     return {"limits": figure}

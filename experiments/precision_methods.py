@@ -9,7 +9,6 @@ and R from 30 to 10,000.
 
 from collections.abc import Callable
 from functools import partial
-from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,12 +16,13 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 import kdi
+from experiments.libraries import installed
 
 Floats = NDArray[np.float64]
 Map = Callable[[Floats], Floats]
 Fit = Callable[[Floats], Map]
 
-MISSING = [] if find_spec("kditransform") else ["kditransform"]
+LIBRARY = "kditransform"  # which may be missing
 COUNTS = (30, 100, 300, 1_000, 3_000, 10_000)  # of points drawn, and of references
 REFERENCES = 1_000  # the paper's R
 BLOCK = 1 << 16  # products of points and values held at a time
@@ -33,11 +33,13 @@ THEIR_POLYEXP, THEIR_GAUSSIAN = "kditransform polyexp", "kditransform gaussian"
 OUR_POLYEXP, OUR_GAUSSIAN = "kdi polyexp", "kdi gaussian"
 THEIRS = (THEIR_EXACT, THEIR_POLYEXP, THEIR_GAUSSIAN)
 
+GAUSSIAN, POLYEXP, DDOF_ONE = "gaussian", "polyexp", "gaussian, ddof = 1"  # integrals that are computed
+
 
 class Contender(NamedTuple):
     method: str
     make: Callable[[float, int], Fit]  # from alpha and a seed to a fit, which gives a transform
-    own: str = ""  # the integral that it computes, where that is not the Gaussian one
+    own: str = GAUSSIAN  # the integral that it computes
     count: int | None = None  # S or R
     slow: bool = False
 
@@ -51,13 +53,13 @@ def contenders(points: int) -> list[Contender]:
         for count in counts
     ]
     found += [
-        Contender(THEIR_EXACT, partial(theirs, kernel="gaussian", exact=True), "ddof", slow=True),
-        Contender(THEIR_POLYEXP, partial(theirs, kernel="polyexp"), "polyexp"),
-        Contender(THEIR_GAUSSIAN, partial(theirs, kernel="gaussian"), "ddof"),
-        Contender(OUR_POLYEXP, partial(ours, kernel="polyexp"), "polyexp"),
+        Contender(THEIR_EXACT, partial(theirs, kernel="gaussian", exact=True), DDOF_ONE, slow=True),
+        Contender(THEIR_POLYEXP, partial(theirs, kernel="polyexp"), POLYEXP),
+        Contender(THEIR_GAUSSIAN, partial(theirs, kernel="gaussian"), DDOF_ONE),
+        Contender(OUR_POLYEXP, partial(ours, kernel="polyexp"), POLYEXP),
         Contender(OUR_GAUSSIAN, partial(ours, kernel="gaussian")),
     ]
-    return [one for one in found if not (MISSING and one.method in THEIRS)]
+    return [one for one in found if one.method not in THEIRS or installed(LIBRARY)]
 
 
 def direct(alpha: float, seed: int) -> Fit:

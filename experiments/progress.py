@@ -1,8 +1,8 @@
 """Tasks, with what is done and the time that is left printed after each; rows are kept, so that a run can be resumed.
 
 Tasks with a key are looked up in the file of `keeping`, and appended to it when they are done. The key has to say all
-that the rows depend on: `task_key` adds the versions of libraries and the sources of kdi. A run that was stopped goes
-on where it was; without the file it starts anew.
+that the rows depend on: `task_key` adds the versions of libraries, the sources of kdi and the file that measures. A run
+that was stopped goes on where it was; without the file it starts anew.
 """
 
 import hashlib
@@ -33,17 +33,20 @@ class Task:
     key: str = ""  # none: never kept
 
 
-def task_key(*parts: Any, libraries: Sequence[str] = (), sources: bool = True) -> str:
-    """What names a task, with the versions of what it calls; its rows may not depend on kdi, whose sources then do not
-    matter."""
+def task_key(file: str, *parts: Any, libraries: Sequence[str] = ()) -> str:
+    """What names a task, with a hash of the file that measures it and the versions of what that calls."""
     versions = {library: version(library) for library in ("numpy", "scipy", "scikit-learn", *libraries)}
-    return json.dumps([*parts, versions, kdi_sources() if sources else ""])
+    return json.dumps([*parts, versions, kdi_sources(), hashed([Path(file)])])
 
 
 @cache
 def kdi_sources() -> str:
     """The version of kdi does not change with every line of it."""
     files = [*sorted(Path(kdi.__file__).parent.glob("*.py")), Path(core.__file__)]
+    return hashed(files)
+
+
+def hashed(files: Iterable[Path]) -> str:
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 
@@ -62,10 +65,10 @@ class Kept:
                 except ValueError:  # the last line of a run that was killed while it wrote
                     continue
                 self.rows[entry["key"]] = entry["rows"]
-                self.seconds[entry["key"]] = entry["seconds"]
+                self.seconds[entry["key"]] = entry.get("seconds", 0.0)
 
     def add(self, key: str, rows: Rows, seconds: float) -> None:
-        self.rows[key] = rows
+        self.rows[key], self.seconds[key] = rows, seconds
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a", encoding="utf-8") as file:
             # A line of its own, even after one that was cut short.

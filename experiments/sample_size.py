@@ -6,16 +6,15 @@ slope of its logarithm on that of N, by least squares, is above half of that, -1
 is more than one step of the sweep (a factor of 1.27) from another.
 """
 
-from typing import Any
-
 import numpy as np
 from matplotlib.figure import Figure
 
 from benchmarks.report import Table
 from experiments import sweep_pages, sweeps
 from experiments.claims import Claim
-from experiments.drawing import KDI, TUNED
+from experiments.names import KDI, TUNED
 from experiments.progress import Size
+from experiments.rows import Row
 from experiments.sweep_pages import alpha, best, of_method, value
 
 TITLE = "The best α against the number of rows"
@@ -26,14 +25,19 @@ LEAST = SCOTT / 2
 STEP = float(sweeps.ALPHAS[1] / sweeps.ALPHAS[0])
 ROUNDING = 1.001  # of alphas in the rows
 
+RULES = (
+    f"It vanishes if it falls faster than N^{LEAST}, half of Scott's power, by least squares on logarithms. The sweep "
+    f"goes by factors of {STEP:.2f}: slower changes would not be seen."
+)
 
-def measure(size: Size) -> list[dict[str, Any]]:
+
+def measure(size: Size) -> list[Row]:
     sizes = QUICK if size == "quick" else SIZES
     samples = [sweeps.Sample("california", rows) for rows in sizes]
     return sweeps.measure(sweeps.REGRESSION, samples, size)
 
 
-def tables(rows: list[dict[str, Any]]) -> list[Table]:
+def tables(rows: list[Row]) -> list[Table]:
     header = ["N", "best α of the sweep", "rMSE there", f"rMSE, {KDI}", f"rMSE, {TUNED}", "chosen α, mean", "median"]
     lines = [
         [f"{int(sample[0]['rows']):,}", alpha(best(sample)), value(best(sample))]
@@ -47,7 +51,7 @@ def tables(rows: list[dict[str, Any]]) -> list[Table]:
     return [found, sweep_pages.score_table(rows, f"{sweep_pages.STRAIGHT} {sweep_pages.BESIDE}")]
 
 
-def claims(rows: list[dict[str, Any]]) -> list[Claim]:
+def claims(rows: list[Row]) -> list[Claim]:
     samples = sweep_pages.samples(rows)
     counts = [int(sample[0]["rows"]) for sample in samples]
     places = [float(best(sample)["alpha"]) for sample in samples]
@@ -71,5 +75,5 @@ def vanishing(claimed: str, counts: list[int], alphas: list[float]) -> Claim:
     return Claim(claimed, said, slope > LEAST)
 
 
-def figures(rows: list[dict[str, Any]]) -> dict[str, Figure]:
+def figures(rows: list[Row]) -> dict[str, Figure]:
     return {"sample_size": sweep_pages.figure(rows, mark_best=True)}

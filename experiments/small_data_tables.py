@@ -1,7 +1,5 @@
 """The Small Data Benchmarks as people read them: the paper's table and figure, its claims, and every set."""
 
-from typing import Any
-
 import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
@@ -10,22 +8,42 @@ from benchmarks.report import Table
 from experiments import drawing
 from experiments.claims import Claim
 from experiments.contests import contest, p_value
-from experiments.drawing import EACH, KDI, MIN_MAX, QUANTILE, TUNED
+from experiments.names import EACH, KDI, MIN_MAX, OURS, QUANTILE, TUNED
+from experiments.rows import Row, chosen, grouped
 
 Floats = NDArray[np.float64]
-Row = dict[str, Any]
 
 METHODS = (MIN_MAX, QUANTILE, KDI, TUNED, EACH)
 PAPER = {MIN_MAX: (0.864, 0.132), QUANTILE: (0.866, 0.131), KDI: (0.868, 0.129), TUNED: (0.869, 0.129)}
 PAPER_SETS = 142
+ABSENT = ("arcene", "localization-for-person-activity", "madelon", "multiple-features", "walking-activity")
 LEVEL = 0.05  # of a p-value that bears a claim out
-NEAR = 0.005  # of the published mean on the same sets
+NEAR = 0.005  # of what was published for a set
+RULES = (
+    f"Greater AUC: a greater mean over sets, and p < {LEVEL} by Wilcoxon's one-sided signed-rank test over sets. "
+    "Relative AUC: a method's over the greatest of the paper's four on the same set, which an α per feature may exceed."
+)
 SMALL = 1000  # rows: the smaller ones, of which the paper says that the transformation helps most
+
+# What took longest in trials of single fits: without these the run is one of two hours on two cores.
+SLOW = (
+    "robot-nav-sensor-readings-24",
+    "pendigits",
+    "thyroid-sick",
+    "tamilnadu-electricity",
+    "nursery-4class",
+    "artificial-characters",
+    "letter",
+    "bank-marketing-full",
+    "turkiye-student",
+    "autoUniv-au4-2500",
+    "kr-vs-k",
+)
 
 
 def scores(rows: list[Row], method: str) -> Floats:
     """In the order of the sets."""
-    return np.array([float(row["auc"]) for row in rows if row["method"] == method])
+    return np.array([float(row["auc"]) for row in chosen(rows, method=method)])
 
 
 def relative(rows: list[Row]) -> dict[str, Floats]:
@@ -35,34 +53,37 @@ def relative(rows: list[Row]) -> dict[str, Floats]:
 
 
 def sizes(rows: list[Row]) -> Floats:
-    return np.array([float(row["rows"]) for row in rows if row["method"] == MIN_MAX])
+    return np.array([float(row["rows"]) for row in chosen(rows, method=MIN_MAX)])
 
 
 # Claims.
 
 
 def claims(rows: list[Row]) -> list[Claim]:
-    means = {method: float(scores(rows, method).mean()) for method in METHODS}
     deviations = {method: float(scores(rows, method).std(ddof=1)) for method in METHODS}
-    found = [ahead(rows, KDI, MIN_MAX), ahead(rows, KDI, QUANTILE)]
-    found += [ahead(rows, TUNED, other) for other in (MIN_MAX, QUANTILE, KDI)]
-    found.append(
-        Claim(
-            f"{KDI}: less variance over sets than {MIN_MAX} and {QUANTILE} (deviations 0.129, 0.132, 0.131)",
-            ", ".join(f"{deviations[method]:.3f}" for method in (KDI, MIN_MAX, QUANTILE)),
-            deviations[KDI] < min(deviations[MIN_MAX], deviations[QUANTILE]),
-        )
+    variance = Claim(
+        f"{KDI}: less variance over sets than {MIN_MAX} and {QUANTILE} (deviations 0.129, 0.132, 0.131)",
+        ", ".join(f"{deviations[method]:.4f}" for method in (KDI, MIN_MAX, QUANTILE)),
+        deviations[KDI] < min(deviations[MIN_MAX], deviations[QUANTILE]),
     )
-    return [*found, small_claim(rows), published_claim(rows), beyond(rows, means)]
+    compared = [(KDI, MIN_MAX), (KDI, QUANTILE), (TUNED, MIN_MAX), (TUNED, QUANTILE), (TUNED, KDI)]
+    beyond = [(EACH, KDI), (EACH, TUNED)]
+    return [
+        *(ahead(rows, *pair, f"({PAPER[pair[0]][0]:.3f}, {PAPER[pair[1]][0]:.3f})") for pair in compared),
+        variance,
+        small_claim(rows),
+        published_claim(rows),
+        *(ahead(rows, *pair, "") for pair in beyond),
+    ]
 
 
-def ahead(rows: list[Row], own: str, other: str) -> Claim:
-    """By its mean, and by Wilcoxon's one-sided test."""
+def ahead(rows: list[Row], own: str, other: str, paper: str) -> Claim:
+    """By its mean, and by Wilcoxon's one-sided test; beside the paper's means, where it has them."""
     mean, beside = (float(scores(rows, method).mean()) for method in (own, other))
-    one = contest(list(scores(rows, own)), list(scores(rows, other)))
+    one = contest(scores(rows, own), scores(rows, other))
     return Claim(
-        f"{own}: greater mean AUC than {other} ({PAPER[own][0]:.3f}, {PAPER[other][0]:.3f})",
-        f"{mean:.4f} against {beside:.4f}; {one.wins} wins, {one.losses} losses, {one.ties} ties; "
+        OURS * (not paper) + f"{own}: greater AUC than {other} {paper}".rstrip(),
+        f"mean {mean:.4f} against {beside:.4f}; {one.wins} wins, {one.losses} losses, {one.ties} ties; "
         f"one-sided p = {p_value(one.one_sided)}",
         mean > beside and one.one_sided < LEVEL,
     )
@@ -82,24 +103,15 @@ def small_claim(rows: list[Row]) -> Claim:
 
 
 def published_claim(rows: list[Row]) -> Claim:
-    own = [row for row in rows if row["method"] == MIN_MAX]
+    own = chosen(rows, method=MIN_MAX)
     ours, theirs = (np.array([float(row[name]) for row in own]) for name in ("auc", "published"))
     apart = abs(ours - theirs)
+    near = int((apart <= NEAR).sum())
     return Claim(
-        f"{MIN_MAX} has the mean AUC that Feldman (2021) published for these sets, to {NEAR}",
-        f"{ours.mean():.4f} against {theirs.mean():.4f}; the median of the differences is {np.median(apart):.4f}, "
-        f"the largest {apart.max():.3f} ({own[int(apart.argmax())]['data']})",
-        bool(abs(ours.mean() - theirs.mean()) <= NEAR),
-    )
-
-
-def beyond(rows: list[Row], means: dict[str, float]) -> Claim:
-    one = contest(list(scores(rows, EACH)), list(scores(rows, TUNED)))
-    return Claim(
-        f"not in the paper: {EACH}, greater mean AUC than {TUNED}",
-        f"{means[EACH]:.4f} against {means[TUNED]:.4f}; {one.wins} wins, {one.losses} losses, {one.ties} ties; "
-        f"one-sided p = {p_value(one.one_sided)}",
-        means[EACH] > means[TUNED] and one.one_sided < LEVEL,
+        OURS + f"{MIN_MAX} has the AUC that Feldman (2021) published, within {NEAR} on nine sets in ten",
+        f"on {near} of {len(own)} sets; means {ours.mean():.4f} and {theirs.mean():.4f}; the median difference is "
+        f"{np.median(apart):.1e}, the largest {apart.max():.3f} ({own[int(apart.argmax())]['data']})",
+        near >= 0.9 * len(own),
     )
 
 
@@ -117,17 +129,25 @@ def summary_table(rows: list[Row]) -> Table:
         cells = [method, f"{own.mean():.4f} ({own.std(ddof=1):.3f})"]
         cells.append(f"{PAPER[method][0]:.3f} ({PAPER[method][1]:.3f})" if method in PAPER else "–")
         for better in (KDI, TUNED, EACH):
-            one = contest(list(scores(rows, better)), list(own))
+            one = contest(scores(rows, better), own)
             cells.append("–" if METHODS.index(method) >= METHODS.index(better) else p_value(one.one_sided))
         body.append(cells)
     header = ["", "mean (deviation) of AUC", "the paper", *(f"p, {better}" for better in (KDI, TUNED, EACH))]
     note = f"{len(sizes(rows))} sets here, {PAPER_SETS} in the paper. The p-values are Wilcoxon's, one-sided: small "
-    note += "where the method of the column is better than that of the line."
+    note += f"where the method of the column is better than that of the line. {left_out(rows)}"
     return Table("ROC AUC of a linear support vector classifier", header, body, note)
 
 
+def left_out(rows: list[Row]) -> str:
+    """Which of the paper's sets are not there, and why."""
+    there = {row["data"] for row in rows}
+    slow = [name for name in SLOW if name not in there]
+    found = f"Not in the archive, too large: {', '.join(ABSENT)}."
+    return found + f" Left out of the usual run, since they take longest: {', '.join(slow)}." * bool(slow)
+
+
 def seconds_table(rows: list[Row]) -> Table:
-    totals = {method: sum(float(row["seconds"]) for row in rows if row["method"] == method) for method in METHODS}
+    totals = {method: sum(float(row["seconds"]) for row in chosen(rows, method=method)) for method in METHODS}
     body = [[method, f"{total:,.0f}"] for method, total in totals.items()]
     note = "Of the inner searches, summed over sets and folds, on one thread, while other processes are busy. "
     note += f"{TUNED} searches three values of alpha."
@@ -136,8 +156,8 @@ def seconds_table(rows: list[Row]) -> Table:
 
 def set_table(rows: list[Row]) -> Table:
     body = []
-    for data in dict.fromkeys(row["data"] for row in rows):
-        own = {row["method"]: row for row in rows if row["data"] == data}
+    for (data,), found in grouped(rows, "data").items():
+        own = {row["method"]: row for row in found}
         one = own[MIN_MAX]
         body.append(
             [data, f"{int(one['rows']):,}", f"{one['columns']}", f"{one['classes']}"]
@@ -152,15 +172,14 @@ def set_table(rows: list[Row]) -> Table:
 
 
 def figures(rows: list[Row]) -> dict[str, Figure]:
-    with drawing.style():
-        figure = drawing.new_figure(10.4, 2.9)
-        panels = figure.subplots(1, len(METHODS), sharex=True, sharey=True)
-        for (method, values), axes in zip(relative(rows).items(), panels, strict=True):
-            look = {"color": drawing.COLOURS[method], "marker": drawing.MARKERS[method]}
-            axes.axhline(1, color=drawing.GREY, linewidth=0.8)
-            axes.scatter(sizes(rows), values, s=14, alpha=0.6, **look)
-            axes.set(title=f"{method}\nmean {values.mean():.4f}, lowest {values.min():.3f}", xlabel="rows")
-            axes.set(xscale="log", xlim=(40, 14_000), xticks=[100, 1000, 10_000])
-            axes.set_xticklabels(["100", "1,000", "10,000"])
-        panels[0].set_ylabel("relative AUC")
+    figure = drawing.new_figure(10.4, 2.9)
+    panels = figure.subplots(1, len(METHODS), sharex=True, sharey=True)
+    for (method, values), axes in zip(relative(rows).items(), panels, strict=True):
+        look = {"color": drawing.COLOURS[method], "marker": drawing.MARKERS[method]}
+        axes.axhline(1, color=drawing.GREY, linewidth=0.8)
+        axes.scatter(sizes(rows), values, s=14, alpha=0.6, **look)
+        axes.set(title=f"{method}\nmean {values.mean():.4f}, lowest {values.min():.3f}", xlabel="rows")
+        axes.set(xscale="log", xlim=(40, 14_000), xticks=[100, 1000, 10_000])
+        axes.set_xticklabels(["100", "1,000", "10,000"])
+    panels[0].set_ylabel("relative AUC")
     return {"small_data": figure}

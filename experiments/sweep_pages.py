@@ -13,8 +13,9 @@ from matplotlib.figure import Figure
 from benchmarks.report import Table
 from experiments import drawing
 from experiments.claims import Claim
-from experiments.drawing import CLIPPED, EACH, KDI, MIN_MAX, TUNED, Z_SCORE
-from experiments.sweeps import ALPHAS, METHODS, SETTINGS, SWEPT, Row
+from experiments.names import CLIPPED, EACH, KDI, MIN_MAX, OURS, QUANTILE, TUNED, Z_SCORE
+from experiments.rows import Row, chosen, grouped
+from experiments.sweeps import ALPHAS, METHODS, SETTINGS, SWEPT
 
 NAMES = {
     "wine": "Wine",
@@ -27,12 +28,15 @@ NAMES = {
 PLAIN = (MIN_MAX, Z_SCORE)
 FAR = 1.5  # times the range of the others
 ERRORS = 2  # standard errors that make a lead
-RULE = f"Ahead or behind: by more than {ERRORS} standard errors of the difference split by split; else tied."
+RULE = (
+    f"Ahead or behind: by more than {ERRORS} standard errors of the difference on the same splits; otherwise tied. "
+    "Splits overlap, so that these errors are a yardstick, and too small for inference about other data."
+)
 BESIDE = f"Not in the paper: {EACH}, which is kdi.KDITransformerCV, and {CLIPPED}, which stops at the training range."
 BARS = "The paper says that its error bars are standard deviations; its notebooks draw standard errors, as we do."
 STRAIGHT = (
-    "Less is better. Min-max and z-score differ by straight lines only, which linear regression makes up for. Both go "
-    "on beyond the range of the training part, where the others stop: a few splits with far values in the test part "
+    "Less is better. Min-max and z-score are affine maps of the features, to which least squares is blind. Both go on "
+    "beyond the range of the training part, where the others stop: a few splits with far values in the test part "
     f"make their errors large, and part of the lead over them is that: {CLIPPED} stops too."
 )
 
@@ -42,14 +46,11 @@ STRAIGHT = (
 
 def samples(rows: Iterable[Row]) -> list[list[Row]]:
     """The rows of each sample, in their order."""
-    groups: dict[tuple[str, str], list[Row]] = {}
-    for row in rows:
-        groups.setdefault((row["data"], str(row["rows"])), []).append(row)
-    return list(groups.values())
+    return list(grouped(rows, "data", "rows").values())
 
 
 def of_method(sample: Iterable[Row], method: str) -> Row:
-    (row,) = (row for row in sample if row["method"] == method)
+    (row,) = chosen(sample, method=method)
     return row
 
 
@@ -59,7 +60,7 @@ def sign(row: Row) -> int:
 
 
 def swept(sample: Iterable[Row]) -> list[Row]:
-    return [row for row in sample if row["method"] == SWEPT]
+    return chosen(sample, method=SWEPT)
 
 
 def best(sample: Iterable[Row]) -> Row:
@@ -99,8 +100,8 @@ class Lead(NamedTuple):
 
 
 def lead(sample: Sequence[Row], method: str, other: str) -> Lead:
-    """Of alpha = 1 or the tuned alpha over another method."""
-    prefix = {KDI: "", TUNED: "tuned_"}[method]
+    """Of alpha = 1, the tuned alpha or quantiles over another method."""
+    prefix = {KDI: "", TUNED: "tuned_", QUANTILE: "quantile_"}[method]
     row = of_method(sample, other)
     return Lead(-sign(row) * float(row[f"{prefix}difference"]) + 0.0, float(row[f"{prefix}difference_error"]))
 
@@ -115,7 +116,7 @@ RELATIONS: dict[str, Callable[[Sequence[Lead]], bool]] = {
 
 
 class Expected(NamedTuple):
-    """What the paper says of alpha = 1, or of the tuned alpha, and others on one data set; or what we ask beside it."""
+    """What the paper says of one method and others on one data set; or what we ask beside it."""
 
     data: str
     method: str
@@ -132,10 +133,10 @@ def judged(rows: Iterable[Row], expected: Iterable[Expected]) -> list[Claim]:
 
 def claim(sample: Sequence[Row], expected: Expected) -> Claim:
     leads = [lead(sample, expected.method, other) for other in expected.others]
-    who = "not in the paper: " * expected.ours + NAMES[expected.data]
+    who = OURS * expected.ours + NAMES[expected.data]
     claimed = f"{who}: {expected.method}, {expected.relation} {listed(expected.others)}"
     said = [
-        f"{amount(sample[0], *one)} over {other} ({one.said})"
+        f"{amount(sample[0], *one)} against {other} ({one.said})"
         for one, other in zip(leads, expected.others, strict=True)
     ]
     return Claim(claimed, "; ".join(said), RELATIONS[expected.relation](leads))
@@ -166,7 +167,7 @@ def score_table(rows: Sequence[Row], note: str) -> Table:
 def lead_table(rows: Sequence[Row]) -> Table:
     groups = samples(rows)
     lines = [
-        [f"{method}, over {other}", *(amount(sample[0], *lead(sample, method, other)) for sample in groups)]
+        [f"{method}, against {other}", *(amount(sample[0], *lead(sample, method, other)) for sample in groups)]
         for method in (KDI, TUNED)
         for other in METHODS
         if other != method
@@ -193,19 +194,18 @@ def figure(rows: Sequence[Row], mark_best: bool = False) -> Figure:
     """Two panels a line: methods as horizontal lines with a marker at the end, and the sweep."""
     groups = samples(rows)
     lines = -(-len(groups) // 2)
-    with drawing.style():
-        found = drawing.new_figure(7.2, 2.6 * lines + 0.9)
-        panels = found.subplots(lines, min(2, len(groups)), squeeze=False)
-        for panel, sample in zip(panels.flat, groups, strict=False):
-            draw_panel(panel, sample, mark_best)
-        for panel in panels.flat[len(groups) :]:
-            panel.remove()
-        for panel in panels[-1]:
-            panel.set_xlabel("bandwidth factor α")
-        for panel in panels[:, 0]:
-            panel.set_ylabel(rows[0]["metric"])
-        handles, labels = panels.flat[0].get_legend_handles_labels()
-        found.legend(handles, labels, loc="outside lower center", ncols=3)
+    found = drawing.new_figure(7.2, 2.6 * lines + 0.9)
+    panels = found.subplots(lines, min(2, len(groups)), squeeze=False)
+    for panel, sample in zip(panels.flat, groups, strict=False):
+        draw_panel(panel, sample, mark_best)
+    for panel in panels.flat[len(groups) :]:
+        panel.remove()
+    for panel in panels[-1]:
+        panel.set_xlabel("bandwidth factor α")
+    for panel in panels[:, 0]:
+        panel.set_ylabel(rows[0]["metric"])
+    handles, labels = panels.flat[0].get_legend_handles_labels()
+    found.legend(handles, labels, loc="outside lower center", ncols=3)
     return found
 
 

@@ -26,12 +26,12 @@ from threadpoolctl import threadpool_limits
 
 import kdi
 from experiments import datasets
-from experiments.drawing import CLIPPED, EACH, KDI, MIN_MAX, QUANTILE, TUNED, Z_SCORE
+from experiments.names import CLIPPED, EACH, KDI, MIN_MAX, QUANTILE, TUNED, Z_SCORE
 from experiments.progress import Size, Task, run, task_key
+from experiments.rows import Row, grouped
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
-Row = dict[str, Any]
 
 SWEPT = "KD-integral"  # at the alpha that the row names
 METHODS = (MIN_MAX, CLIPPED, Z_SCORE, QUANTILE, KDI, TUNED, EACH)
@@ -82,7 +82,7 @@ def chunk_task(setting: Setting, sample: Sample, seeds: range, inner: int) -> Ta
     table, _ = setting.load(sample.data)
     rows = sample.rows or len(table)
     label = f"{sample.data}, N = {rows:,}, splits {seeds.start} to {seeds.stop - 1}"
-    key = task_key("sweep", setting.metric, sample.data, rows, [*seeds], inner, SHARE, [*ALPHAS], QUANTILES, METHODS)
+    key = task_key(__file__, setting.metric, sample.data, rows, [*seeds], inner, SHARE, [*ALPHAS], QUANTILES, METHODS)
     work = len(seeds) * (500 + rows) * table.shape[1]
     return Task(label, work, partial(chunk, setting, sample, seeds, inner), key)
 
@@ -220,12 +220,9 @@ SETTINGS = {setting.metric: setting for setting in (CLASSIFICATION, REGRESSION)}
 
 
 def summarised(found: Iterable[Row]) -> list[Row]:
-    """Splits become a row for each method and each alpha, with the differences to alpha = 1 and to the tuned alpha on
-    the same splits."""
-    groups: dict[tuple[str, int], list[Row]] = {}
-    for one in found:
-        groups.setdefault((one["data"], one["rows"]), []).append(one)
-    return [row for splits in groups.values() for row in group_rows(splits)]
+    """Splits become a row for each method and each alpha, with the differences to alpha = 1, to the tuned alpha and to
+    quantiles on the same splits."""
+    return [row for splits in grouped(found, "data", "rows").values() for row in group_rows(splits)]
 
 
 def group_rows(splits: list[Row]) -> list[Row]:
@@ -241,10 +238,11 @@ def group_rows(splits: list[Row]) -> list[Row]:
         head
         | {"method": method, "alpha": alpha}
         | (picked if method == TUNED else unpicked)
-        | {"value": f"{values.mean():.6f}", "median": f"{np.median(values):.6f}"}
+        | {"value": f"{values.mean():.6f}"}
         | {"deviation": f"{values.std(ddof=1):.6f}", "standard_error": f"{standard_error(values):.6f}"}
         | paired("", values - scores[KDI])
         | paired("tuned_", values - scores[TUNED])
+        | paired("quantile_", values - scores[QUANTILE])
         | {"splits": len(values)}
         for method, alpha, values in series
     ]

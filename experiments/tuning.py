@@ -29,7 +29,9 @@ from threadpoolctl import threadpool_limits
 import kdi
 from benchmarks.rounds import interleaved, timed
 from experiments import datasets
+from experiments.libraries import say_missing
 from experiments.progress import Size, Task, run
+from experiments.rows import Row, grouped
 from experiments.tuning_methods import (
     BASE,
     BAYES,
@@ -49,8 +51,6 @@ from experiments.tuning_methods import (
 from experiments.tuning_tables import TIMED, tables
 
 __all__ = ["LIBRARIES", "measure", "tables"]
-
-Row = dict[str, Any]
 
 LIBRARIES = tuple(library for library in NEEDED.values() if library not in MISSING)
 SPLITS, QUICK_SPLITS = 30, 2
@@ -81,8 +81,7 @@ BENCHMARKS = Part("benchmarks", (LOGISTIC.name, PENALISED.name), "AUC", "roc_auc
 
 def measure(size: Size) -> list[Row]:
     quick = size == "quick"
-    for library in MISSING:
-        print(f"Left out: {library} is not installed", flush=True)
+    say_missing(NEEDED.values())
     n_splits = QUICK_SPLITS if quick else SPLITS
     tasks = [
         split_task(part, data, model, method, n_splits)
@@ -158,11 +157,9 @@ def scores(part: Part, data: str, model: str, method: str, n_splits: int) -> lis
 
 def summarised(found: list[Row]) -> list[Row]:
     """Splits of a method on a set become one row, with its difference to alpha = 1 on the same splits."""
-    groups: dict[tuple[str, str, str], dict[str, list[Row]]] = {}
-    for one in found:
-        groups.setdefault((one["part"], one["data"], one["model"]), {}).setdefault(one["method"], []).append(one)
     rows = []
-    for group in groups.values():
+    for own in grouped(found, "part", "data", "model").values():
+        group = {method: splits for (method,), splits in grouped(own, "method").items()}
         base = np.array([one["score"] for one in group[BASE]])
         for splits in group.values():
             values = np.array([one["score"] for one in splits])

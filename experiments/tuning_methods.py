@@ -4,7 +4,6 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
-from importlib.util import find_spec
 from typing import Any, Self
 
 import numpy as np
@@ -24,6 +23,7 @@ from sklearn.preprocessing import (
 )
 
 import kdi
+from experiments.libraries import installed
 from experiments.progress import kdi_sources
 
 THEIRS = "kditransform, alpha 1"
@@ -87,7 +87,7 @@ TRANSFORMERS: dict[str, Callable[[int], Any]] = {
     "SplineTransformer": lambda rows: SplineTransformer(),
 }
 NEEDED = {THEIRS: "kditransform", "SquashingScaler": "skrub"}  # libraries of others, which may be missing
-MISSING = [library for library in NEEDED.values() if find_spec(library) is None]
+MISSING = [library for library in NEEDED.values() if not installed(library)]
 METHODS = tuple(name for name in TRANSFORMERS if NEEDED.get(name) not in MISSING)
 
 

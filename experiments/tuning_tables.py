@@ -1,15 +1,13 @@
 """The rows of the experiment of tuning as people read them, and which of the targets were reached."""
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
 from benchmarks.report import Table, Target, number, target_table
 from experiments.contests import Contest, contest, p_value
+from experiments.rows import Row, chosen
 from experiments.tuning_methods import BASE, BAYES, EACH, LOGISTIC, PENALISED, SEARCHED, SINGLE
-
-Row = dict[str, Any]
 
 TIMED = "KDITransformerCV, alpha per feature"
 ASKED = {"california": 0.655, "abalone": 2.170}  # rMSE, at most
@@ -36,10 +34,6 @@ def benchmarks(rows: Iterable[Row]) -> dict[str, list[Row]]:
     """The rows of the Small Data Benchmarks, by model."""
     found = chosen(rows, part="benchmarks")
     return {model: chosen(found, model=model) for model in dict.fromkeys(row["model"] for row in found)}
-
-
-def chosen(rows: Iterable[Row], **fields: str) -> list[Row]:
-    return [row for row in rows if all(row[name] == value for name, value in fields.items())]
 
 
 def names(rows: Iterable[Row]) -> list[str]:

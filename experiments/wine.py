@@ -1,14 +1,4 @@
-"""The paper's figure of Wine's malic acid under min-max scaling, quantile transform and KD-integral (polyexp, α = 1).
-
-What the words of the claims mean here:
-
-- concave: the density of the KD-integral, its slope, falls from each position of a fine grid beyond 3 to the next;
-- compressing: inputs beyond 3 get a smaller share of [0, 1] than min-max scaling gives them;
-- peaks: of a Gaussian kernel density estimate of the values, with Scott's bandwidth as in common plots, and with half
-  of it; one counts if its prominence is at least 1 % of the highest peak;
-- rough: the total variation of the slope over 200 equal steps of the range, in units of the mean slope. Substantially
-  smoother is a tenth of it or less.
-"""
+"""The paper's figure of malic acid in Wine: min-max scaling, quantile transform and KD-integral (polyexp, α = 1)."""
 
 from typing import Any
 
@@ -24,11 +14,11 @@ import kdi
 from benchmarks.report import Table
 from experiments import datasets, drawing
 from experiments.claims import Claim
-from experiments.drawing import KDI, MIN_MAX, QUANTILE
-from experiments.progress import Size, Task, run, task_key
+from experiments.names import KDI, MIN_MAX, QUANTILE
+from experiments.progress import Size, Task, run
+from experiments.rows import Row, chosen
 
 Floats = NDArray[np.float64]
-Row = dict[str, Any]
 
 TITLE = "Wine's malic acid under three transformations"
 METHODS = (MIN_MAX, QUANTILE, KDI)
@@ -39,15 +29,24 @@ FINE = 2_000  # positions at which densities are looked at for peaks
 BEYOND = 3.0  # the paper's: concave for larger inputs
 PROMINENT = 0.01  # of the highest peak
 SMOOTHER = 10  # times less rough
-CURVE, POINT, DENSITY, SLOPE = "curve", "value", "density", "density of the KD-integral"
+CURVE, POINT, DENSITY = "curve", "value", "density"
 PEAKS, HALF_PEAKS, ROUGHNESS, SHARE = "peaks", "peaks, half bandwidth", "roughness", "share beyond 3"
-FALLS, FALLS_FROM = "falls beyond 3", "falls from"
+FALLS, HIGHEST = "falls beyond 3", "highest at"
 # All that is not a curve; what they are of is in the column "method".
 NUMBERS = (PEAKS, HALF_PEAKS, ROUGHNESS, SHARE)
 
+RULES = f"""Concave: the slope of the KD-integral, which is a density, falls from each of {FINE:,} positions beyond
+{BEYOND:g} to the next. Compresses outliers: inputs beyond {BEYOND:g} get a smaller share of [0, 1] than min-max scaling
+gives them. Peaks are those of a Gaussian kernel density estimate of the values, with Scott's bandwidth, as is usual in
+plots; one counts if its prominence, its height above the deepest dip towards a higher one, is at least {PROMINENT:.0%}
+of the highest peak. Bimodal is judged by two peaks after the KD-integral and one after the quantile transform, however
+many the original has; what half of that bandwidth shows is said beside it, and not judged. Roughness: the total
+variation of the slope over {STEPS} equal steps of the range, in units of the mean slope; substantially smoother is at
+least {SMOOTHER} times less of it."""
+
 
 def measure(size: Size) -> list[Row]:
-    return run([Task("malic acid", 1, measured, task_key("wine", STEPS, FINE, BEYOND, PROMINENT))])
+    return run([Task("malic acid", 1, measured)])
 
 
 def measured() -> list[Row]:
@@ -56,17 +55,15 @@ def measured() -> list[Row]:
     rows = marginal(ORIGINAL, values)
     for method in METHODS:
         model = transformer(method, len(values)).fit(values[:, None])
-        curve, points = (model.transform(at[:, None])[:, 0] for at in (grid, np.sort(values)))
+        curve, levels = (model.transform(at[:, None])[:, 0] for at in (grid, np.sort(values)))
         rows += [row(CURVE, method, x, y) for x, y in zip(grid, curve, strict=True)]
-        rows += [row(POINT, method, x, y) for x, y in zip(np.sort(values), points, strict=True)]
-        rows += marginal(method, points)
+        rows += [row(POINT, method, x, y) for x, y in zip(np.sort(values), levels, strict=True)]
+        rows += marginal(method, levels)
         at_limit = float(model.transform([[BEYOND]])[0, 0])
         rows += [row(ROUGHNESS, method, "", roughness(curve)), row(SHARE, method, "", 1 - at_limit)]
-    density = kdi.KDE1D(values, 1.0, kernel="polyexp").pdf(grid)
-    rows += [row(SLOPE, KDI, x, y) for x, y in zip(grid, density, strict=True)]
-    beyond = kdi.KDE1D(values, 1.0, kernel="polyexp").pdf(np.linspace(BEYOND, grid[-1], FINE))
-    rows.append(row(FALLS, KDI, "", int((np.diff(beyond) < 0).all())))
-    return [*rows, row(FALLS_FROM, KDI, "", grid[density.argmax()])]
+    slope = kdi.KDE1D(values, 1.0, kernel="polyexp").pdf
+    falls = bool((np.diff(slope(np.linspace(BEYOND, grid[-1], FINE))) < 0).all())
+    return [*rows, row(FALLS, KDI, "", int(falls)), row(HIGHEST, KDI, "", grid[slope(grid).argmax()])]
 
 
 def transformer(method: str, n: int) -> Any:
@@ -83,9 +80,8 @@ def marginal(method: str, values: Floats) -> list[Row]:
     reach = 0.2 * np.ptp(values)
     grid = np.linspace(values.min() - reach, values.max() + reach, STEPS + 1)
     rows = [row(DENSITY, method, x, y) for x, y in zip(grid, gaussian_kde(values)(grid), strict=True)]
-    for what, share in ((PEAKS, 1.0), (HALF_PEAKS, 0.5)):
-        rows.append(row(what, method, "", peaks(values, share)))
-    return rows
+    counts = {PEAKS: peaks(values), HALF_PEAKS: peaks(values, share=0.5)}
+    return [*rows, *(row(what, method, "", y) for what, y in counts.items())]
 
 
 def peaks(values: Floats, share: float = 1.0) -> int:
@@ -109,11 +105,12 @@ def row(what: str, method: str, x: Any, y: float) -> Row:
 
 
 def number(rows: list[Row], what: str, method: str) -> float:
-    return next(float(one["y"]) for one in rows if (one["what"], one["method"]) == (what, method))
+    (one,) = chosen(rows, what=what, method=method)
+    return float(one["y"])
 
 
-def points(rows: list[Row], what: str, method: str) -> tuple[Floats, Floats]:
-    here = [one for one in rows if (one["what"], one["method"]) == (what, method)]
+def line(rows: list[Row], what: str, method: str) -> tuple[Floats, Floats]:
+    here = chosen(rows, what=what, method=method)
     return np.array([float(one["x"]) for one in here]), np.array([float(one["y"]) for one in here])
 
 
@@ -124,15 +121,14 @@ def tables(rows: list[Row]) -> list[Table]:
         for method in (ORIGINAL, *METHODS)
     ]
     note = (
-        "Peaks of a Gaussian kernel density estimate with Scott's bandwidth, and with half of it, whose prominence is "
-        f"at least {PROMINENT:.0%} of the highest. Roughness: total variation of the slope over {STEPS} equal steps, "
-        f"in units of the mean slope. Share: what of [0, 1] goes to inputs beyond {BEYOND:g}."
+        "Peaks of a Gaussian kernel density estimate with Scott's bandwidth, and with half of it. "
+        f"Roughness of the slope, in units of its mean. Share: what of [0, 1] goes to inputs beyond {BEYOND:g}."
     )
     return [Table("What becomes of malic acid", ["", *NUMBERS], body, note)]
 
 
 def claims(rows: list[Row]) -> list[Claim]:
-    falls, top = number(rows, FALLS, KDI) == 1, number(rows, FALLS_FROM, KDI)
+    falls, top = number(rows, FALLS, KDI) == 1, number(rows, HIGHEST, KDI)
     shares = {method: number(rows, SHARE, method) for method in (MIN_MAX, KDI)}
     counts = {method: int(number(rows, PEAKS, method)) for method in (ORIGINAL, *METHODS)}
     halves = {method: int(number(rows, HALF_PEAKS, method)) for method in (ORIGINAL, *METHODS)}
@@ -151,9 +147,10 @@ def claims(rows: list[Row]) -> list[Claim]:
             shares[KDI] < shares[MIN_MAX],
         ),
         Claim(
-            "it preserves the bimodal shape",
-            f"peaks at Scott's bandwidth: {listed(counts)}; at half of it: {listed(halves)}",
-            counts[KDI] == 2 and counts[QUANTILE] != 2,
+            "it preserves the bimodal shape: two peaks, where the quantile transform leaves one (at Scott's bandwidth)",
+            f"peaks: {listed(counts)}, and the original itself has {counts[ORIGINAL]}; at half of that bandwidth: "
+            f"{listed(halves)}, and the original has {halves[ORIGINAL]}",
+            counts[KDI] == 2 and counts[QUANTILE] == 1,
         ),
         Claim(
             f"it is substantially smoother than the quantile transform (at least {SMOOTHER}x)",
@@ -164,33 +161,34 @@ def claims(rows: list[Row]) -> list[Claim]:
 
 
 def listed(counts: dict[str, int]) -> str:
-    return ", ".join(f"{method.partition(',')[0]} {count}" for method, count in counts.items())
+    return ", ".join(f"{method.partition(',')[0]} {counts[method]}" for method in (KDI, QUANTILE, MIN_MAX))
 
 
 # The figure.
 
 
 def figures(rows: list[Row]) -> dict[str, Figure]:
-    with drawing.style():
-        figure = drawing.new_figure(10, 3.9)
-        parts = figure.subfigures(1, 3)
-        for part, letter, method in zip(parts, "ABC", METHODS, strict=True):
-            grid = part.add_gridspec(2, 2, width_ratios=(5, 1), height_ratios=(1, 5), wspace=0.02, hspace=0.02)
-            main = part.add_subplot(grid[1, 0])
-            above = part.add_subplot(grid[0, 0], sharex=main)
-            beside = part.add_subplot(grid[1, 1], sharey=main)
-            panel(main, above, beside, rows, method)
-            above.set_title(f"({letter}) {method}")
+    figure = drawing.new_figure(10, 3.9)
+    parts = figure.subfigures(1, 3)
+    for part, letter, method in zip(parts, "ABC", METHODS, strict=True):
+        grid = part.add_gridspec(2, 2, width_ratios=(5, 1), height_ratios=(1, 5), wspace=0.02, hspace=0.02)
+        main = part.add_subplot(grid[1, 0])
+        above = part.add_subplot(grid[0, 0], sharex=main)
+        beside = part.add_subplot(grid[1, 1], sharey=main)
+        panel(main, above, beside, rows, method)
+        above.set_title(f"({letter}) {method}")
+        if method == METHODS[0]:
+            main.set_ylabel("after the transformation")
     return {"wine": figure}
 
 
 def panel(main: Axes, above: Axes, beside: Axes, rows: list[Row], method: str) -> None:
     colour = drawing.COLOURS[method]
-    main.plot(*points(rows, CURVE, method), color=colour, lw=1.5)
-    main.plot(*points(rows, POINT, method), color=colour, ls="", marker="o", ms=2.5, alpha=0.5)
-    main.set(xlabel="malic acid", ylabel="after the transformation", ylim=(-0.22, 1.22), yticks=np.linspace(0, 1, 6))
-    above.fill_between(*points(rows, DENSITY, ORIGINAL), color=drawing.GREY, alpha=0.4, lw=0)
-    beside.fill_betweenx(*points(rows, DENSITY, method), color=colour, alpha=0.4, lw=0)
+    main.plot(*line(rows, CURVE, method), color=colour, lw=1.5)
+    main.plot(*line(rows, POINT, method), color=colour, ls="", marker="o", ms=2.5, alpha=0.5)
+    main.set(xlabel="malic acid", ylim=(-0.22, 1.22), yticks=np.linspace(0, 1, 6))
+    above.fill_between(*line(rows, DENSITY, ORIGINAL), color=drawing.GREY, alpha=0.4, lw=0)
+    beside.fill_betweenx(*line(rows, DENSITY, method), color=colour, alpha=0.4, lw=0)
     for axes, side in ((above, "bottom"), (beside, "left")):
         axes.tick_params(bottom=False, left=False, labelbottom=False, labelleft=False)
         axes.spines[["top", "right", "left", "bottom"]].set_visible(False)

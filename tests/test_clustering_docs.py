@@ -1,9 +1,8 @@
 """The clustering experiment runs, its figures are what they are said to be, and docs/clustering.md shows those."""
 
-import csv
 import doctest
 import re
-from importlib.util import find_spec
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -11,7 +10,9 @@ import numpy as np
 import pytest
 from sklearn.metrics import silhouette_score
 
-from experiments import clustering_methods
+from experiments import clustering, clustering_methods
+from experiments.libraries import installed
+from experiments.rows import read_rows
 
 pytestmark = pytest.mark.xdist_group("experiments")  # one quick run for all of them
 
@@ -28,14 +29,8 @@ METHODS = [
 ]
 
 
-def read(path):
-    with path.open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
-
-
-def expected_cells(sizes):
-    """All rows of the experiment: what, data, n, method; kditransform is left out where it is missing."""
-    there = find_spec("kditransform") is not None
+def expected_cells(sizes, there=True):
+    """All rows of the experiment: what, data, n, method; kditransform is left out where it is not there."""
     cells = set(product(["all methods"], MIXTURES, sizes, [one for one in METHODS if there or one != "kditransform"]))
     cells |= set(product(["agreement"], MIXTURES, sizes, ["kdi and kditransform"] if there else []))
     return cells | set(product(["significance"], [*MIXTURES, *UNIMODAL], sizes, LEVELS))
@@ -49,7 +44,7 @@ def cells(rows):
 def quick(quick_run):
     """Folder, rows and output of a quick run."""
     out, printed = quick_run
-    return out, read(out / "clustering.csv"), printed
+    return out, read_rows(out / "clustering.csv"), printed
 
 
 @pytest.fixture
@@ -61,7 +56,7 @@ class TestExperiment:
     def test_rows(self, quick):
         found = cells(quick[1])
         assert len(found) == len(set(found))
-        assert set(found) == expected_cells(["100", "200"])
+        assert set(found) == expected_cells(["100", "200"], installed("kditransform"))
 
     def test_shares(self, quick):
         for row in quick[1]:
@@ -79,7 +74,7 @@ class TestExperiment:
     def test_tables(self, quick):
         out, _, printed = quick
         report = (out / "clustering.md").read_text(encoding="utf-8")
-        assert "quick run" in report
+        assert "--quick`" in report
         for title in ("Share of runs with the right number of clusters", "The choice of significance"):
             assert f"### {title}" in report
             assert title in printed
@@ -136,12 +131,19 @@ class TestPage:
         assert set(shown) <= set(report)
 
     def test_results_are_of_a_full_run(self):
-        assert set(cells(read(RESULTS / "clustering.csv"))) == expected_cells(
-            ["100", "200", "500", "1000", "2000", "5000"]
-        )
+        found = cells(read_rows(RESULTS / "clustering.csv"))
+        assert set(found) == expected_cells(["100", "200", "500", "1000", "2000", "5000"])
+
+    def test_tables_follow_from_the_rows(self):
+        """But for what is said below them."""
+        report = (RESULTS / "clustering.md").read_text(encoding="utf-8")
+        tables = clustering.tables(read_rows(RESULTS / "clustering.csv"))
+        assert len(tables) == 25
+        for table in tables:
+            assert replace(table, note="").markdown() in report
 
     def test_kdi_reaches_kditransform(self):
-        rows = read(RESULTS / "clustering.csv")
+        rows = read_rows(RESULTS / "clustering.csv")
         found = dict(zip(cells(rows), rows, strict=True))
         for data, n in product(MIXTURES, ["100", "200", "500", "1000", "2000", "5000"]):
             ours, theirs = (found["all methods", data, n, method] for method in ("kdi", "kditransform"))

@@ -1,6 +1,5 @@
 """The experiments run, their figures are what they are said to be, and docs/correlation.md shows those."""
 
-import csv
 import doctest
 import os
 import re
@@ -17,6 +16,7 @@ from scipy.stats import BootstrapMethod
 
 import kdi
 from experiments.correlation_inference import bootstrap_intervals
+from experiments.rows import read_rows
 
 pytestmark = pytest.mark.xdist_group("experiments")  # one quick run for all of them
 
@@ -39,12 +39,7 @@ def quick(request):
     if PURE:
         pytest.skip("some hundred thousand samples, which take NumPy many minutes")
     out, printed = request.getfixturevalue("quick_run")
-    return out, read(out / "correlation_inference.csv"), printed.partition("\nCorrelation inference\n")[2]
-
-
-def read(path):
-    with path.open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
+    return out, read_rows(out / "correlation_inference.csv"), printed.partition("\nCorrelation inference\n")[2]
 
 
 def chosen(rows, **fields):

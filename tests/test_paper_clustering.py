@@ -6,11 +6,12 @@ from itertools import product
 
 import numpy as np
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
+from experiment_runs import cut_off
 from matplotlib.colors import to_hex
 
 from experiments import clustering, clustering_claims, clustering_figures, clustering_methods
 from experiments.clustering_methods import MIXTURES, OURS, PAPER, THEIRS
+from experiments.drawing import style
 from experiments.progress import keeping
 
 SIZES = (100, 200, 500, 1000, 2000, 5000)
@@ -48,7 +49,12 @@ def story(sizes=SIZES):
 
 def rows_of(cells):
     """With rows of another kind, which claims and figures have to leave alone."""
-    return [*cells.values(), clustering.row("significance", "mixture 1", 9000, OURS, [9, 9])]
+    return as_text([*cells.values(), clustering.row("significance", "mixture 1", 9000, OURS, [9, 9])])
+
+
+def as_text(rows):
+    """As they are read back."""
+    return [{name: str(value) for name, value in one.items()} for one in rows]
 
 
 def claims_of(cells):
@@ -151,21 +157,9 @@ def drawn():
     methods[ADAPTIVE] = lambda values, seed: cut(values, seed, 3) - 1
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(clustering_figures, "METHODS", methods)
-        found = clustering_figures.figures(rows_of(story()))["clustering_500"]
+        with style():
+            found = clustering_figures.figures(rows_of(story()))["clustering_500"]
     return np.reshape(found.axes, (1 + len(PAPER), len(MIXTURES)))
-
-
-def outside(figure):
-    """Texts of a drawn figure that are not within it."""
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()
-    frame, renderer = figure.bbox, canvas.get_renderer()
-    boxes = {text.get_text(): text.get_window_extent(renderer) for text in figure.findobj(match=is_shown_text)}
-    return [name for name, box in boxes.items() if box.x0 < 0 or box.y0 < 0 or box.x1 > frame.x1 or box.y1 > frame.y1]
-
-
-def is_shown_text(artist):
-    return hasattr(artist, "get_fontsize") and hasattr(artist, "get_text") and bool(artist.get_text())
 
 
 class TestSamplesFigure:
@@ -199,14 +193,16 @@ class TestSamplesFigure:
         assert starts == sorted(starts)
 
     def test_labels_are_within(self, drawn):
-        assert outside(drawn[0, 0].figure) == []
+        with style():
+            assert cut_off(drawn[0, 0].figure) == []
 
 
 class TestSizesFigure:
     @pytest.fixture
     def panels(self, monkeypatch):
         monkeypatch.setattr(clustering_figures, "samples_figure", lambda n: None)
-        return np.reshape(clustering_figures.figures(rows_of(story()))["clustering_n"].axes, (3, len(MIXTURES)))
+        with style():
+            return np.reshape(clustering_figures.figures(rows_of(story()))["clustering_n"].axes, (3, len(MIXTURES)))
 
     def test_lines_are_the_rows(self, panels):
         cells = story()
@@ -221,13 +217,22 @@ class TestSizesFigure:
 
     def test_one_legend_outside_of_the_panels(self, panels):
         figure = panels[0, 0].figure
-        assert outside(figure) == []
+        with style():
+            assert cut_off(figure) == []
         (legend,) = figure.legends
         assert [text.get_text() for text in legend.get_texts()] == list(PAPER.values())
         box = legend.get_window_extent()
         assert not any(axes.get_legend() or box.overlaps(axes.get_tightbbox()) for axes in panels.flat)
         colours = {handle.get_color() for handle in legend.legend_handles}
         assert len(colours) == len(PAPER)
+
+    def test_methods_that_coincide_are_all_seen(self, panels):
+        """Lines that are drawn first are below the others, and wider."""
+        lines = panels[1, 4].lines
+        assert lines[0].get_label() == PAPER[OURS] and lines[0].get_zorder() == lines[-1].get_zorder()
+        widths, markers = zip(*((line.get_linewidth(), line.get_markersize()) for line in lines), strict=True)
+        assert list(widths) == sorted(widths, reverse=True)
+        assert markers[0] > 1.5 * max(markers[1:]) and markers[-1] < 0.7 * min(markers[:-1])
 
 
 @pytest.fixture
@@ -246,13 +251,14 @@ class TestRun:
         assert {one["measured"] for one in rows} == {"all methods", "significance"}
         assert THEIRS not in {one["method"] for one in rows}
         assert len({tuple(one) for one in rows}) == 1
+        rows = as_text(rows)
         titles = [table.title for table in clustering.tables(rows)]
         assert len(titles) == 9
         assert not any(THEIRS in title for title in titles)
         assert len(clustering.claims(rows)) == len(CLAIMS)
         assert len(clustering.figures(rows)) == 2
 
-    def test_a_stopped_run_is_resumed(self, small, monkeypatch, tmp_path):
+    def test_what_was_measured_is_not_measured_again(self, small, monkeypatch, tmp_path):
         monkeypatch.setattr(clustering, "usable", lambda: [OURS, "KDE minima"])
         with keeping(tmp_path / "kept.jsonl"):
             rows = clustering.measure("quick")
@@ -263,7 +269,7 @@ class TestRun:
             assert clustering.measure("quick") == rows
         assert kept.used
 
-    def test_tasks_are_short_and_have_keys(self, monkeypatch):
+    def test_tasks_have_keys_and_share_the_seeds(self, monkeypatch):
         tasks = []
         monkeypatch.setattr(clustering, "run", lambda given: tasks.extend(given) or [])
         assert clustering.measure("usual") == []
@@ -290,4 +296,4 @@ class TestRun:
         values, _ = clustering_methods.mixture("mixture 1", 500, clustering_methods.SHOWN_SEED)
         labels = clustering_methods.METHODS["KDE minima"](values, clustering_methods.SHOWN_SEED)
         assert [one["clusters"] for one in rows] == [3, clustering_methods.n_clusters(labels)] == [3, 2]
-        assert clustering_claims.shown_size([{"n": 500}, {"n": 1000}]) == 500
+        assert clustering_claims.shown_size([{"n": "500"}, {"n": "1000"}]) == 500

@@ -1,16 +1,18 @@
-"""The correlation experiment: its data, its coefficients, what it says of the claims, and its figures."""
+"""The correlation experiments: data, coefficients, what is said of the claims, tables and figures."""
 
 import re
+from pathlib import Path
 
 import correlation_oracle
 import numpy as np
 import pytest
+from experiment_runs import cut_off
 from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.colors import to_hex
 from matplotlib.container import ErrorbarContainer
 from scipy import stats
 
-from experiments import correlation, datasets
+from experiments import correlation, correlation_inference, datasets
 from experiments.correlation_claims import claims
 from experiments.correlation_data import (
     BEDROOMS,
@@ -30,8 +32,10 @@ from experiments.correlation_data import (
     without_outliers,
 )
 from experiments.correlation_tables import tables
-from experiments.progress import keeping
+from experiments.drawing import style
+from experiments.rows import chosen, read_rows, write_rows
 
+RESULTS = Path(__file__).parent.parent / "experiments" / "results"
 FIGURES = {
     "correlation_simulated",
     "correlation_pearson",
@@ -43,18 +47,22 @@ FIGURES = {
 
 
 @pytest.fixture(scope="module")
-def quick():
-    return correlation.measure("quick")
+def quick(tmp_path_factory):
+    """Rows as they are read back."""
+    path = tmp_path_factory.mktemp("correlation") / "correlation.csv"
+    write_rows(path, correlation.measure("quick"))
+    return read_rows(path)
 
 
 @pytest.fixture(scope="module")
 def figures(quick):
-    return correlation.figures(quick)
+    with style():
+        return correlation.figures(quick)
 
 
-def found(rows, part, pair):
-    """The one row of a pair as numbers."""
-    (one,) = (row for row in rows if (row["part"], row["pair"]) == (part, pair) and row["seed"] in ("", 1))
+def found(rows, part, pair=("", ""), **fields):
+    """The one row of a pair, or of a sample, as numbers."""
+    (one,) = chosen(rows, part=part, first=pair[0], second=pair[1], **fields)
     return tuple(float(one[name]) for name in ("pearson", "spearman", "kdi"))
 
 
@@ -102,20 +110,22 @@ class TestMeasured:
         counts = {}
         for one in quick:
             assert list(one) == list(quick[0])
+            assert bool(one["case"]) == (one["part"] == "simulated") != bool(one["first"] and one["second"])
             counts[one["part"]] = counts.get(one["part"], 0) + 1
         assert counts == {"simulated": 80, "california": 28, "with target": 8, "outliers excluded": 3}
 
     @pytest.mark.parametrize("case", [CURVE, NOISY, CLEAN, OUTLIERS])
     def test_simulated_coefficients(self, quick, case):
-        assert found(quick, "simulated", case) == pytest.approx(by_definition(*simulated(1)[case]), abs=1e-6)
+        expected = by_definition(*simulated(1)[case])
+        assert found(quick, "simulated", case=case, seed="1") == pytest.approx(expected, abs=1e-6)
 
     @pytest.mark.parametrize("pair", HIGHLIGHTED)
     def test_coefficients_of_pairs(self, quick, pair):
         x, y = (housing(2064)[name] for name in pair)
-        assert found(quick, "california", pair_name(*pair)) == pytest.approx(by_definition(x, y), abs=1e-5)
+        assert found(quick, "california", pair) == pytest.approx(by_definition(x, y), abs=1e-5)
         kept = without_outliers(x, y)
         expected = by_definition(x[kept], y[kept])
-        assert found(quick, "outliers excluded", pair_name(*pair)) == pytest.approx(expected, abs=1e-5)
+        assert found(quick, "outliers excluded", pair) == pytest.approx(expected, abs=1e-5)
 
     def test_deviations_are_those_of_resampled_rows(self):
         (one,) = correlation.compared("california", {name: housing(2064)[name] for name in INCOME}, 100)
@@ -123,12 +133,10 @@ class TestMeasured:
         drawn = [stats.spearmanr(columns[rng.integers(2064, size=2064)]).statistic for _ in range(100)]
         assert float(one["spearman_deviation"]) == pytest.approx(np.std(drawn), rel=0.35)
 
-    def test_rows_of_a_run_that_was_stopped_are_kept(self, quick, tmp_path):
-        path = tmp_path / "correlation.jsonl"
-        for resumed in (False, True):
-            with keeping(path) as kept:
-                assert correlation.measure("quick") == quick
-            assert (kept.used > 0) == resumed
+    def test_tasks_have_keys(self, monkeypatch):
+        monkeypatch.setattr(correlation, "run", lambda tasks: [task.key for task in tasks])
+        keys = {*correlation.measure("quick"), *correlation.measure("usual")}
+        assert len(keys) == 10 and all(keys)
 
     def test_the_papers_numbers_on_all_rows(self):
         columns = housing()
@@ -147,14 +155,21 @@ class TestReading:
         assert nearer.tolist() == [True, False]
 
     def test_largest_in_either_direction(self):
-        rows = [made("a, b", 0, 0, 0.1), made("a, c", 0.9, 0, 0), made("b, c", 0, 0.9, 0.5)]
+        rows = [made(("a", "b"), 0, 0, 0.1), made(("a", "c"), 0.9, 0, 0), made(("b", "c"), 0, 0.9, 0.5)]
         assert [pair for pair, _ in largest(rows, "pearson", 2)] == [("a", "c"), ("b", "c")]
         assert [pair for pair, _ in largest(rows, "spearman", 2)] == [("b", "c"), ("a", "b")]
 
 
-def made(pair, pearson, spearman, ours, part="california", seed=""):
+def made(pair, pearson, spearman, ours, part="california", **more):
+    """A row as it is read back: of two columns, or of a case if more names that."""
     values = dict(zip(("pearson", "spearman", "kdi"), (pearson, spearman, ours), strict=True))
-    return correlation.row(part, pair, 1000, values, dict.fromkeys(values, 0.01), seed=seed, bootstraps=9)
+    more |= {"first": pair[0], "second": pair[1], "bootstraps": 9}
+    one = correlation.row(part, 1000, values, dict.fromkeys(values, 0.01), **more)
+    return {name: str(value) for name, value in one.items()}
+
+
+def made_sample(case, *three, seed):
+    return made(("", ""), *three, part="simulated", case=case, seed=seed)
 
 
 def made_rows(**changes):
@@ -166,10 +181,10 @@ def made_rows(**changes):
     target = {("MedInc", "MedHouseVal"): (0.6, 0.6, 0.6)}
     groups = {"samples": samples, "pairs": pairs, "left": left, "target": target}
     samples, pairs, left, target = (group | changes.get(name, {}) for name, group in groups.items())
-    rows = [made(case, *three, part="simulated", seed=seed) for case, three in samples.items() for seed in range(3)]
+    rows = [made_sample(case, *three, seed=seed) for case, three in samples.items() for seed in range(3)]
     rows += changes.get("extra", [])
     for part, group in (("california", pairs), ("with target", target), ("outliers excluded", left)):
-        rows += [made(pair_name(*pair), *three, part=part) for pair, three in group.items()]
+        rows += [made(pair, *three, part=part) for pair, three in group.items()]
     return rows
 
 
@@ -208,14 +223,14 @@ class TestClaims:
         assert claim.startswith("KD-integral is typically, but not always")
 
     def test_the_papers_draw_alone_is_not_enough(self):
-        rows = made_rows(extra=[made(CURVE, 0.8, 1, 0.85, part="simulated", seed=3 + k) for k in range(3)])
+        rows = made_rows(extra=[made_sample(CURVE, 0.8, 1, 0.85, seed=3 + k) for k in range(3)])
         assert refuted(rows) == ["(A) curve: KD-integral behaves like Spearman"]
         assert "6 samples: holds in 50%" in claims(rows)[1].found
 
     def test_what_was_found_is_counted(self):
         said = {claim.claimed: claim.found for claim in claims(made_rows())}
         text = "KD-integral is typically, but not always, between Pearson and Spearman"
-        assert said[text].startswith("7 of 8 pairs; 0 of the others")
+        assert said[text].startswith("7 of 8 pairs; of the others 0 are outside")
         assert said[text].endswith("none by more than 0.010")
         assert said["the three are typically close, with few exceptions"].startswith("all three within 0.1 for 5 of 8")
 
@@ -236,24 +251,23 @@ class TestFigures:
 
     @pytest.mark.parametrize("name", sorted(FIGURES))
     def test_nothing_is_cut_off(self, figures, name):
-        figure = figures[name]
-        figure.draw_without_rendering()
-        boxes = [ax.get_tightbbox() for ax in figure.axes] + [text.get_window_extent() for text in figure.texts]
-        assert all(box.x0 >= 0 and box.y0 >= 0 for box in boxes)
-        assert all(box.x1 <= figure.bbox.x1 and box.y1 <= figure.bbox.y1 for box in boxes)
+        with style():
+            assert cut_off(figures[name]) == []
 
     def test_simulated(self, figures, quick):
         axes = figures["correlation_simulated"].axes
         assert len(axes) == 6
         for ax, case in zip(axes[:3], (CURVE, NOISY, OUTLIERS), strict=True):
             np.testing.assert_array_equal(ax.collections[0].get_offsets(), np.column_stack(simulated(1)[case]))
-            numbers = [f"{value:.2f}" for value in found(quick, "simulated", case)]
+            numbers = [f"{value:.2f}" for value in found(quick, "simulated", case=case, seed="1")]
             assert re.findall(r"\d\.\d\d", ax.get_title(loc="left")) == numbers
+            boxes = {to_hex(box.get_facecolor()) for box in axes[3].patches}
+            assert len(boxes) == 3 and to_hex(ax.collections[0].get_edgecolor()[0]) not in boxes
 
     @pytest.mark.parametrize("against", ["pearson", "spearman"])
     def test_disagreements(self, figures, quick, against):
         (ax,) = figures[f"correlation_{against}"].axes
-        pairs = [one for one in quick if one["part"] == "california"]
+        pairs = chosen(quick, part="california")
         labelled = {text.get_text() for text in ax.texts}
         assert labelled == {pair_name(*pair) for pair, _ in largest(pairs, against, 2)}
         assert [len(one.get_offsets()) for one in ax.collections if isinstance(one, PathCollection)] == [28, 28]
@@ -270,7 +284,14 @@ class TestFigures:
         assert all(ax.collections[0].get_rasterized() for ax in panels)
         assert all((ax.get_xlabel(), ax.get_ylabel()) == pair for ax in panels)
         assert "median house value" in bar.get_ylabel()
-        for ax, value in zip(panels[::2], found(quick, "california", pair_name(*pair)), strict=True):
+        for ax, value in zip(panels[::2], found(quick, "california", pair), strict=True):
             assert ax.get_title(loc="left").endswith(f" {value:.2f}")
             # What is drawn is what the coefficient in its title is Pearson's formula of.
             assert np.corrcoef(ax.collections[0].get_offsets().T)[0, 1] == pytest.approx(value, abs=1e-4)
+
+
+def test_committed_tables_of_inference_follow_from_the_rows():
+    page = (RESULTS / "correlation_inference.md").read_text(encoding="utf-8")
+    tables = correlation_inference.tables(read_rows(RESULTS / "correlation_inference.csv"))
+    assert len(tables) == page.count("\n### ")
+    assert all(table.markdown() in page for table in tables)

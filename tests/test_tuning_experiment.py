@@ -1,11 +1,11 @@
 """The experiment on tuning runs, and its committed figures are what its page and docs/tuning.md say."""
 
-import csv
 from pathlib import Path
 
 import pytest
 from experiment_runs import run_experiments
 
+from experiments.rows import read_rows
 from experiments.tuning_tables import tables
 
 pytestmark = pytest.mark.xdist_group("experiments")  # one quick run for all of them
@@ -17,11 +17,6 @@ OTHERS = ["QuantileTransformer", "MinMaxScaler", "StandardScaler", "PowerTransfo
 THEIRS = ["kditransform, alpha 1", "SquashingScaler"]  # of libraries that may be missing
 
 
-def read(path):
-    with path.open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
-
-
 def values(rows, **fields):
     found = [row for row in rows if all(row[name] == value for name, value in fields.items())]
     return {(row["data"], row["model"]): float(row["value"]) for row in found}
@@ -30,7 +25,7 @@ def values(rows, **fields):
 @pytest.fixture
 def quick(quick_run):
     out, printed = quick_run
-    return out, read(out / "tuning.csv"), printed.partition("\nTuning\n")[2]
+    return out, read_rows(out / "tuning.csv"), printed.partition("\nTuning\n")[2]
 
 
 class TestQuickRun:
@@ -60,9 +55,9 @@ class TestQuickRun:
         tasks = 3 * len({row["method"] for row in rows if row["part"] == "regression"})
         printed = run_experiments("tuning", "--quick", "--out", out)
         assert f"{tasks} of {tasks} kept from an earlier run" in printed
-        assert "s of tasks in an earlier run that was stopped" in printed
+        assert "s of tasks kept from earlier runs" in printed
         scores = [row for row in rows if row["part"] != "time"]
-        assert [row for row in read(out / "tuning.csv") if row["part"] != "time"] == scores
+        assert [row for row in read_rows(out / "tuning.csv") if row["part"] != "time"] == scores
 
 
 class TestCommitted:
@@ -70,7 +65,7 @@ class TestCommitted:
 
     @pytest.fixture
     def rows(self):
-        return read(RESULTS / "tuning.csv")
+        return read_rows(RESULTS / "tuning.csv")
 
     def test_thirty_splits_of_all_sets(self, rows):
         scored = [row for row in rows if row["part"] != "time"]
