@@ -99,7 +99,6 @@ class TestCorrelationInference:
     def test_tables(self, quick):
         out, _, printed = quick
         report = (out / "correlation_inference.md").read_text(encoding="utf-8")
-        assert "quick run" in report
         for title in ("Type-I error at the 5% level", "Coverage of 95% intervals", "Mean width of 95% intervals"):
             assert f"### {title}" in report
             assert title in printed
