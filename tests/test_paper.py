@@ -171,7 +171,7 @@ class TestCommitted:
     @pytest.mark.parametrize("name", NAMES)
     def test_claims_follow_from_the_rows(self, name):
         experiment, page = EXPERIMENTS[name], sections(ROOT / "experiments" / "RESULTS.md")[title(name)]
-        assert "quick" not in page
+        assert "--quick" not in page
         rows = read_rows(RESULTS / f"{name}.csv")
         assert page.endswith(f"{markdown(experiment.claims(rows))}\n\n{experiment.RULES}")
 
