@@ -1,5 +1,8 @@
 """The experiment on the Small Data Benchmarks against scikit-learn's own nested search, and its claims."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
@@ -10,7 +13,9 @@ from sklearn.svm import SVC
 import kdi
 from experiments import small_data, small_data_tables
 from experiments.drawing import EACH, KDI, MIN_MAX, QUANTILE, TUNED
+from experiments.rows import read_rows
 
+ROOT = Path(__file__).parent.parent
 PENALTIES = (0.01, 1.0, 10.0)
 STEPS = {"min_max": 0, "quantile": 0.1, "kdi": 0.2, "tuned": 0.3, "each": 0.4}
 
@@ -125,3 +130,11 @@ def test_tables_of_made_rows():
     assert summary.rows[0][1] == "0.5500 (0.071)"
     assert sets.rows[1][:4] == ["set 1", "200", "3", "2"]
     assert sets.rows[1][-1] == "0.6000"
+
+
+def test_guide_to_tuning_has_the_committed_means():
+    rows = read_rows(ROOT / "experiments" / "results" / "small_data.csv")
+    guide = (ROOT / "docs" / "tuning.md").read_text(encoding="utf-8")
+    means = [f"{small_data_tables.scores(rows, method).mean():.4f}" for method in small_data_tables.METHODS]
+    said = guide.partition(f"on {len(small_data_tables.sizes(rows))} of the Small Data Benchmarks")[2]
+    assert re.findall(r"0\.\d{4}", said)[:5] == means
