@@ -16,7 +16,7 @@ from scipy.stats import BootstrapMethod
 
 import kdi
 from experiments.correlation_inference import bootstrap_intervals
-from experiments.rows import read_rows
+from experiments.rows import chosen, read_rows
 
 pytestmark = pytest.mark.xdist_group("experiments")  # one quick run for all of them
 
@@ -40,10 +40,6 @@ def quick(request):
         pytest.skip("some hundred thousand samples, which take NumPy many minutes")
     out, printed = request.getfixturevalue("quick_run")
     return out, read_rows(out / "correlation_inference.csv"), printed.partition("\nCorrelation inference\n")[2]
-
-
-def chosen(rows, **fields):
-    return [row for row in rows if all(row[name] == value for name, value in fields.items())]
 
 
 def expected_cells():

@@ -15,7 +15,8 @@ from sklearn.preprocessing import MinMaxScaler, QuantileTransformer, StandardSca
 
 import kdi
 from experiments import classification, datasets, regression, sample_size, sweep_pages, sweeps
-from experiments.drawing import CLIPPED, EACH, KDI, MIN_MAX, QUANTILE, TUNED, Z_SCORE, style
+from experiments.drawing import style
+from experiments.names import CLIPPED, EACH, KDI, MIN_MAX, QUANTILE, TUNED, Z_SCORE
 from experiments.sweep_pages import Expected, Lead
 from experiments.sweeps import ALPHAS, METHODS, SWEPT
 

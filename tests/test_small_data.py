@@ -12,7 +12,7 @@ from sklearn.svm import SVC
 
 import kdi
 from experiments import small_data, small_data_tables
-from experiments.drawing import EACH, KDI, MIN_MAX, QUANTILE, TUNED
+from experiments.names import EACH, KDI, MIN_MAX, QUANTILE, TUNED
 from experiments.rows import read_rows
 
 ROOT = Path(__file__).parent.parent
