@@ -11,12 +11,10 @@ since the compiled core does not look where it reads (cpp/lookup.hpp).
 from __future__ import annotations
 
 import json
-import reprlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
-from math import inf, isfinite, isnan
-from numbers import Integral, Real
-from typing import Any, NoReturn
+from math import inf, isfinite
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -24,13 +22,28 @@ from sklearn.utils.validation import check_is_fitted
 from kdi import _bytes
 from kdi._typing import Floats, Integers
 from kdi.bandwidth import resolve_alpha
+from kdi.json_values import (
+    ascend,
+    fields,
+    from_plain,
+    number,
+    numbers,
+    plain,
+    refuse,
+    shown,
+    to_finite,
+    to_number,
+    to_numbers,
+    to_positive,
+    to_rows,
+    to_whole,
+)
 from kdi.lookup import MAX_INTERVALS, AnyTable, CubicTable, LinearTable, line_table
 from kdi.maps import Maps
 from kdi.sketch import Sketch
 
 VERSION = 1
 TRANSFORMER, DISCRETIZER = "kdi.KDITransformer", "kdi.KDIDiscretizer"
-NOT_FINITE = {"nan": float("nan"), "inf": inf, "-inf": -inf}
 LONGEST_INTEGER = 300  # digits: every such number is a float64 too
 FARTHEST_CELL = 2**53  # the numbers of cells are whole numbers as float64 too
 LAST_EXPONENT = 1023  # the largest power of two that is a float64
@@ -113,7 +126,7 @@ def to_estimator(
     unknown = sorted(set(parameters) - set(cls._get_param_names()))
     if unknown:
         refuse("parameters", f"{shown(unknown[0])} is not a parameter of {cls.__name__}")
-    estimator = cls(**{key: _from_plain(value) for key, value in parameters.items()})
+    estimator = cls(**{key: from_plain(value) for key, value in parameters.items()})
     names, places = [], [f"features[{j}]" for j in range(len(features))]
     for where, feature in zip(places, features, strict=True):
         if not isinstance(feature, dict) or not isinstance(feature.get("name", 0), str | None):
@@ -187,120 +200,6 @@ def _laid_out(value: Any, indent: str) -> str:
     if isinstance(value, list) and any(isinstance(one, dict) for one in value):
         return "[\n" + ",\n".join(inner + _laid_out(one, inner) for one in value) + f"\n{indent}]"
     return json.dumps(value, allow_nan=False)
-
-
-# Single values
-
-
-def refuse(where: str, what: str) -> NoReturn:
-    raise ValueError(f"this is not a valid model: {where}: {what}.")
-
-
-def shown(value: Any) -> str:
-    """A value for a message, however long it is."""
-    return reprlib.repr(value)
-
-
-def plain(value: Any, name: str) -> Any:
-    """A parameter as JSON has it: NumPy's numbers and arrays become plain ones."""
-    if value is None or isinstance(value, bool | np.bool_):
-        return value if value is None else bool(value)
-    if isinstance(value, str):
-        return str(value)
-    if isinstance(value, Integral):
-        return int(value)
-    if isinstance(value, Real):
-        return number(value)
-    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
-        return {str(key): plain(one, name) for key, one in value.items()}
-    if np.ndim(value):
-        return [plain(one, name) for one in value]
-    raise ValueError(f"{name} cannot be saved: JSON has no {type(value).__name__}.")
-
-
-def _from_plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _from_plain(one) for key, one in value.items()}
-    if isinstance(value, list):
-        return [_from_plain(one) for one in value]
-    # NaN is no valid parameter; "nan" is, for what becomes of values out of range.
-    return NOT_FINITE[value] if value in ("inf", "-inf") else value
-
-
-def number(value: Any) -> float | str:
-    value = float(value)
-    return value if isfinite(value) else repr(value)
-
-
-def numbers(values: Floats | Integers) -> list[Any]:
-    """An array of one or two dimensions, as lists."""
-    if np.isfinite(values).all():
-        return list(values.tolist())
-    return [number(value) for value in values.tolist()]
-
-
-def fields(value: Any, where: str, names: list[str]) -> list[Any]:
-    """The fields of an object that has these and no others."""
-    if not isinstance(value, dict):
-        refuse(where, f"must be an object, got {shown(value)}")
-    for name in names:
-        if name not in value:
-            refuse(where, f"has no {name!r}")
-    for name in value:
-        if name not in names:
-            refuse(where, f"has a field {shown(name)}, which is not known")
-    return [value[name] for name in names]
-
-
-def to_number(value: Any, where: str, least: float = -inf, most: float = inf, *, nan: bool = False) -> float:
-    """A number between two others; NaN where that is allowed."""
-    result = NOT_FINITE.get(value) if isinstance(value, str) else value
-    if type(result) is int:
-        result = float(result)
-    if type(result) is not float or not (least <= result <= most or (nan and isnan(result))):
-        refuse(where, f"must be a number between {least} and {most}, got {shown(value)}")
-    return result
-
-
-def to_finite(value: Any, where: str) -> float:
-    largest = float(np.finfo(float).max)
-    return to_number(value, where, -largest, largest)
-
-
-def to_positive(value: Any, where: str) -> float:
-    result = to_finite(value, where)
-    if not result > 0:
-        refuse(where, f"must be positive, got {shown(value)}")
-    return result
-
-
-def to_whole(value: Any, where: str) -> int:
-    if type(value) is not int or not 0 <= value < 2**63:
-        refuse(where, f"must be a whole number >= 0, got {shown(value)}")
-    return int(value)
-
-
-def to_numbers(value: Any, where: str, *, nan: bool = False) -> Floats:
-    """Finite numbers, and NaN where that is allowed."""
-    if not isinstance(value, list):
-        refuse(where, f"must be a list of numbers, got {shown(value)}")
-    if nan:
-        value = [NOT_FINITE["nan"] if one == "nan" else one for one in value]
-    if not set(map(type, value)) <= {int, float}:
-        refuse(where, f"must be a list of numbers, got {shown(value)}")
-    return np.array(value, dtype=float)
-
-
-def ascend(values: Floats, *, strictly: bool = False) -> bool:
-    """Whether each is no less than the one before it, or more; differences might overflow."""
-    return bool((values[1:] > values[:-1]).all() if strictly else (values[1:] >= values[:-1]).all())
-
-
-def to_rows(value: Any, where: str, width: int) -> Floats:
-    """Rows of so many finite numbers each."""
-    if not isinstance(value, list) or not all(isinstance(row, list) and len(row) == width for row in value):
-        refuse(where, f"must be rows of {width} numbers, got {shown(value)}")
-    return to_numbers([one for row in value for one in row], where).reshape(-1, width)
 
 
 # Sketches and tables

@@ -11,28 +11,22 @@ from sklearn.utils.validation import check_is_fitted
 from kdi._typing import Floats
 from kdi.bins import array_of, check_n_bins, one_each
 from kdi.integral import Integral
-from kdi.kernels import get_kernel
-from kdi.modes import Modes
-from kdi.saving import (
-    DISCRETIZER,
-    ROUNDING,
+from kdi.json_values import (
     ascend,
     fields,
-    from_table,
     number,
     numbers,
-    read,
     refuse,
     shown,
-    to_estimator,
     to_finite,
     to_number,
     to_numbers,
     to_positive,
     to_rows,
-    to_table,
-    to_text,
 )
+from kdi.kernels import get_kernel
+from kdi.modes import Modes
+from kdi.saving import DISCRETIZER, ROUNDING, from_table, read, to_estimator, to_table, to_text
 from kdi.valleys import GAUSSIAN, NARROWEST, Pruning, Valleys, check_bandwidth
 
 MODES = ["peaks", "valleys", "peak_densities", "valley_densities"]

@@ -22,10 +22,6 @@ from itertools import count
 from math import ceil
 from typing import Any, TypeVar
 
-from sklearn.utils.validation import check_is_fitted
-
-from kdi._input import listed
-from kdi._names import quoted
 from kdi._typing import KernelName, Rule
 from kdi.clusters import Clusters, cluster_parts
 from kdi.matrix import CorrelationMatrix
@@ -38,8 +34,9 @@ try:
     import pyarrow as pa
     from pyspark.sql import DataFrame
     from pyspark.sql.functions import arrow_udf
-    from pyspark.sql.types import BooleanType, FloatType, NullType, NumericType
+    from pyspark.sql.types import FloatType
 
+    from kdi._spark_input import by_place, check_frame, feature_names, find, refuse_taken
     from kdi._spark_tasks import label_column, map_columns, merge_two, merged, summarised
 except ImportError as error:
     raise ImportError(
@@ -51,7 +48,6 @@ __all__ = ["SparkParts", "cluster", "corr", "fit", "inverse_transform", "label",
 S = TypeVar("S")
 Estimator = TypeVar("Estimator")
 
-NUMBERS = (NumericType, BooleanType, NullType)
 FEW = 16  # summaries that the driver merges, and that one task merges
 BYTES = 2**28  # of summaries that the driver, or one task, takes in at once
 
@@ -72,7 +68,7 @@ class SparkParts:
     n_jobs = 1  # Spark has a task for every core
 
     def __init__(self, df: DataFrame, columns: str | Sequence[str] | None = None, weights: str | None = None) -> None:
-        _check_frame(df)
+        check_frame(df)
         if df.isStreaming:
             raise ValueError("df is a stream, which has no end; fit a table, then transform the stream.")
         if weights is not None and not isinstance(weights, str):
@@ -82,14 +78,14 @@ class SparkParts:
         chosen = [columns] if isinstance(columns, str) else list(columns)
         if not chosen:
             raise ValueError("there are no columns to read; columns= names them.")
-        places = _find(df, chosen, advice="; columns= chooses which to read")
-        held_by = _find(df, [weights]) if weights is not None else []
+        places = find(df, chosen, advice="; columns= chooses which to read")
+        held_by = find(df, [weights]) if weights is not None else []
         self.names: list[str] | None = chosen
         self.n_columns = len(chosen)
         self._weights = weights
         self._are_few = False  # the summaries of all partitions, once they were counted
         types = [field.dataType for field in df.schema.fields]
-        self._rows = _numbered(df).selectExpr(
+        self._rows = by_place(df).selectExpr(
             *[
                 f"CAST(c{place} AS {'FLOAT' if isinstance(types[place], FloatType) else 'DOUBLE'}) AS v{j}"
                 for j, place in enumerate(places)
@@ -183,7 +179,7 @@ def transform(estimator: Any, df: DataFrame) -> DataFrame:
     PythonException, with the message of kdi in it. The model travels to the workers as part of the function, without
     its sketches.
     """
-    features = _features(estimator)
+    features = feature_names(estimator)
     return _mapped(estimator, "transform", df, features, [str(name) for name in estimator.get_feature_names_out()])
 
 
@@ -201,7 +197,7 @@ def inverse_transform(estimator: Any, df: DataFrame) -> DataFrame:
     pyspark.sql.DataFrame
         The features in their places; behind all other columns where a KDIDiscretizer had made one column a bin.
     """
-    features = _features(estimator)
+    features = feature_names(estimator)
     outputs = [str(name) for name in estimator.get_feature_names_out()]
     return _mapped(estimator, "inverse_transform", df, outputs, features)
 
@@ -312,85 +308,32 @@ def label(clusters: Clusters, df: DataFrame, column: str, name: str = "cluster")
     pyspark.sql.DataFrame
         The new column is an int, null where the value is null or NaN.
     """
-    _check_frame(df)
-    place = _find(df, [column])[0]
-    _refuse_taken([name], df.columns)
-    numbered = _numbered(df)
+    check_frame(df)
+    place = find(df, [column])[0]
+    refuse_taken([name], df.columns)
+    numbered = by_place(df)
     labels = _on_columns(partial(label_column, clusters.boundaries, column), "int")
     result = numbered.select("*", labels(numbered[f"c{place}"].cast("double")).alias("label"))
     return result.toDF(*df.columns, name)
 
 
-# On the driver: columns by their place, since names may hold dots and quotes, and differ only in case.
-
-
-def _check_frame(df: Any) -> None:
-    """Raise for anything that is not a Spark DataFrame, and say where it belongs."""
-    if isinstance(df, DataFrame):
-        return
-    kind = f"{type(df).__module__.split('.')[0]} {type(df).__name__}"
-    if hasattr(df, "to_spark"):
-        raise TypeError("df must be a Spark DataFrame, got a DataFrame of pyspark.pandas; call to_spark() first.")
-    raise TypeError(f"df must be a Spark DataFrame, got a {kind}; kdi itself takes what is in memory.")
-
-
-def _numbered(df: DataFrame) -> DataFrame:
-    """The same columns under the names c0, c1, …"""
-    return df.toDF(*[f"c{j}" for j in range(len(df.columns))])
-
-
-def _find(df: DataFrame, names: Sequence[Any], advice: str = "") -> list[int]:
-    """Places of the named columns, which must be there, once each, and hold numbers."""
-    there = df.columns
-    missing = [name for name in names if name not in there]
-    if missing:
-        raise ValueError(f"df has no column {quoted(missing)}; its columns are {quoted(there, 20)}.")
-    repeated = list(dict.fromkeys(name for name in names if there.count(name) > 1 or list(names).count(name) > 1))
-    if repeated:
-        raise ValueError(
-            f"column {quoted(repeated)} occurs more than once; columns must have names of their own{advice}."
-        )
-    places = [there.index(name) for name in names]
-    types = [df.schema.fields[place].dataType for place in places]
-    wrong = {
-        j: f"column {name!r} holds {kind.typeName()}"
-        for j, (name, kind) in enumerate(zip(names, types, strict=True))
-        if not isinstance(kind, NUMBERS)
-    }
-    if wrong:
-        raise ValueError(f"{listed(wrong)}{advice}.")
-    return places
-
-
-def _refuse_taken(names: list[str], others: list[str]) -> None:
-    taken = [name for name in names if name in others]
-    if taken:
-        raise ValueError(f"df already has a column {quoted(taken)}, which would then be there twice; rename it first.")
-
-
-def _features(estimator: Any) -> list[str]:
-    """The names of the features that an estimator was fitted to."""
-    check_is_fitted(estimator)
-    names = getattr(estimator, "feature_names_in_", None)
-    if names is None:
-        raise ValueError("the estimator was fitted to columns without names; fit it to a DataFrame, to find them here.")
-    return [str(name) for name in names]
+# On the driver.
 
 
 def _mapped(estimator: Any, method: str, df: DataFrame, inputs: list[str], outputs: list[str]) -> DataFrame:
     """A DataFrame with columns replaced: in their places where names stay the same, behind all others where not."""
-    _check_frame(df)
-    places = _find(df, inputs)
+    check_frame(df)
+    places = find(df, inputs)
     names = df.columns
     same = inputs == outputs
     others = [place for place in range(len(names)) if place not in set(places)]
     if not same:
-        _refuse_taken(outputs, [names[place] for place in others])
+        refuse_taken(outputs, [names[place] for place in others])
     fields = df.schema.fields
     kind = "float" if all(isinstance(fields[place].dataType, FloatType) for place in places) else "double"
     returned = "struct<" + ", ".join(f"m{j}: {kind}" for j in range(len(outputs))) + ">"
     function = _on_columns(partial(map_columns, _model(estimator), method, same), returned)
-    numbered = _numbered(df)
+    numbered = by_place(df)
     result = numbered.select(
         *[numbered[f"c{place}"] for place in others],
         function(*[numbered[f"c{place}"].cast(kind) for place in places]).alias("mapped"),
