@@ -8,7 +8,6 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,10 +21,11 @@ from benchmarks.data import SIGMA, shape_name
 from benchmarks.direct import Values, exact_answer
 from benchmarks.report import Table, Target, number
 from benchmarks.rounds import timed
+from kdi.data import california_housing
 
 SHAPE, GAPPED_SHAPE = (100_000, 30), (100_000, 10)
 MISSING = 0.05
-HOUSING = Path(__file__).parents[1] / "examples" / "data" / "california_housing.csv.gz"
+HOUSING = california_housing()
 RESAMPLES, QUICK_RESAMPLES = 100, 5
 PAIR_ROWS = [100, 1_000]
 PAIR_RESAMPLES, QUICK_PAIR_RESAMPLES = 9_999, 999

@@ -17,7 +17,7 @@ from scipy.stats import skew
 import kdi
 
 ROOT = Path(__file__).resolve().parents[1]
-DATA = ROOT / "examples" / "data" / "california_housing.csv.gz"
+DATA = Path(kdi.data.california_housing())
 RAW, MIN_MAX, KDI, QUANTILE = "#bcc3ca", "#6b6b6b", "#21918c", "#440154"
 LINE = "{:<11}{:>10} … {:<9}{:>7} → {:<6}{:>7}{:>13}{:>8}"
 SENTENCE = """What one sees: outliers make min-max scaling crowd AveRooms, AveBedrms, Population and AveOccup at 0, the

@@ -20,11 +20,13 @@ from numpy.typing import NDArray
 from scipy.io import arff
 from sklearn.datasets import load_iris, load_wine
 
+from kdi.data import california_housing
+
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
 
 HERE = Path(__file__).parent
-CALIFORNIA = HERE.parent / "examples" / "data" / "california_housing.csv.gz"
+CALIFORNIA = Path(california_housing())
 REGRESSION = ("california", "abalone")
 CLASSIFICATION = ("wine", "iris", "penguins", "hawks")
 MISSING = ("", "NA")

@@ -1,7 +1,6 @@
 """kdi.compare_correlations: the figures of the paper, and the table pair by pair."""
 
 from itertools import combinations
-from pathlib import Path
 
 import correlation_oracle as direct
 import numpy as np
@@ -13,7 +12,7 @@ from scipy import stats
 
 import kdi
 
-HOUSING = Path(__file__).parent.parent / "examples" / "data" / "california_housing.csv.gz"
+HOUSING = kdi.data.california_housing()
 NAMES = ["a", "b", "c", "d"]
 COLUMNS = ["first", "second", "pearson", "spearman", "kdi", "kdi_minus_pearson", "kdi_minus_spearman"]
 ERRORS = ["pearson_error", "spearman_error", "kdi_error"]

@@ -8,7 +8,7 @@ from kdi.sketch import Sketch
 from kdi.transformer import KDITransformer
 
 if TYPE_CHECKING:
-    from kdi import compat
+    from kdi import compat, data
     from kdi.alpha_display import AlphaDisplay
     from kdi.clusters import cluster
     from kdi.comparison import compare_correlations
@@ -36,6 +36,7 @@ __all__ = [
     "compat",
     "corr",
     "correlation",
+    "data",
     "sketch_table",
 ]
 __version__ = "0.1.0"
@@ -58,7 +59,7 @@ _LATER = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("compat", "dask", "spark"):
+    if name in ("compat", "dask", "data", "spark"):
         return import_module(f"kdi.{name}")
     if name not in _LATER:
         raise AttributeError(f"module 'kdi' has no attribute {name!r}")

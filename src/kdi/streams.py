@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-import os
-import shutil
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
-from secrets import token_hex
 from typing import Any
 
 import numpy as np
@@ -19,6 +15,7 @@ from kdi._frames import read_frame
 from kdi._input import as_weights, check_names, refuse_infinite
 from kdi._names import features_and_weights, quoted
 from kdi._typing import Table
+from kdi._writing import target_path, written_aside
 from kdi.parts import Parts, TableParts, sketch_parts
 from kdi.sketch import Sketch
 from kdi.sources import ArrowParts, Source, is_frame, is_lazy_frame, is_source, open_source, require_pyarrow
@@ -260,43 +257,19 @@ def write_stream(
     check_features(estimator, part_of(opened.schema, features))
     schema = transformed_schema(opened.schema, features)
     batches = transform_batches(function or table_map(estimator), opened, features, schema, progress)
-    return _write(batches, schema, features, path)
+    with written_aside(path) as aside:
+        return _write_parquet(batches, schema, features, aside)
 
 
 def _sink_path(sink: Any) -> str:
-    """The path of the file to write, whose directory exists; links are followed."""
-    if not isinstance(sink, str | os.PathLike):
-        raise TypeError(f"sink must be the path of a Parquet file, got {type(sink).__name__}.")
-    path = os.path.realpath(os.path.expanduser(os.fsdecode(sink)))
-    if os.path.isdir(path):
-        raise IsADirectoryError(f"sink must be the path of a Parquet file, but {path!r} is a directory.")
-    if os.path.exists(path) and not os.path.isfile(path):  # a device or a pipe, which a file must not take the place of
-        raise ValueError(f"sink must be the path of a Parquet file, but {path!r} is no file.")
-    if not os.path.isdir(os.path.dirname(path)):
-        raise FileNotFoundError(f"there is no directory {os.path.dirname(path)!r} to write {path!r} into.")
-    if not os.access(os.path.dirname(path), os.W_OK):
-        raise PermissionError(f"the directory of {path!r} cannot be written to.")
+    """The path of the Parquet file to write."""
+    path = target_path(sink, "a Parquet file")
     if path.lower().endswith((".csv", ".csv.gz")):
         raise ValueError(f"what is written is Parquet, got a sink named {path!r}.")
     return path
 
 
-def _write(batches: Iterable[Any], schema: Any, features: list[str], path: str) -> int:
-    """Batches as a Parquet file, which appears when it is whole."""
-    aside = os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.{token_hex(8)}.tmp")
-    try:
-        n_rows = _write_aside(batches, schema, features, aside)
-        with suppress(FileNotFoundError):
-            shutil.copymode(path, aside)
-        os.replace(aside, path)
-    except BaseException:  # of an interrupt by the user, too, nothing is left
-        with suppress(FileNotFoundError):
-            os.remove(aside)
-        raise
-    return n_rows
-
-
-def _write_aside(batches: Iterable[Any], schema: Any, features: list[str], path: str) -> int:
+def _write_parquet(batches: Iterable[Any], schema: Any, features: list[str], path: str) -> int:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
