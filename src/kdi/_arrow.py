@@ -65,7 +65,7 @@ def part_of(schema: pa.Schema, names: Iterable[str]) -> pa.Schema:
 
 def as_floats(column: Any) -> Table:
     """A column as float64, or float32 where it is that, in its own memory where possible; null is NaN."""
-    plain = _plain(column)
+    plain = decoded(column)
     if not (kinds.is_float64(plain.type) or kinds.is_float32(plain.type)):
         plain = pc.cast(plain, pa.float64(), safe=False)
     values: Table = np.require(plain.to_numpy(zero_copy_only=False), requirements="A")
@@ -80,12 +80,12 @@ def conformed(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     for field in schema:
         column = batch.column(field.name)
         if column.type != field.type:
-            column = pc.cast(column if kinds.is_dictionary(field.type) else _plain(column), field.type, safe=False)
+            column = pc.cast(column if kinds.is_dictionary(field.type) else decoded(column), field.type, safe=False)
         columns.append(column)
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def _plain(column: Any) -> Any:
+def decoded(column: Any) -> Any:
     """A column with its values one after the other."""
     if kinds.is_dictionary(column.type):
         return column.dictionary_decode()

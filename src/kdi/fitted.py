@@ -73,7 +73,7 @@ class FittedMaps(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type
         return self._map(X, inverse, before=_from_normal)
 
     def transform_stream(self, source: Any, sink: Any, *, progress: bool = False) -> int:
-        """Transform a table that need not fit in memory into a Parquet file.
+        """Transform a table that need not fit in memory into a Parquet or CSV file.
 
         Features are found by name, wherever they stand; other columns pass through unchanged. The file is written aside
         and put in its place when it is whole, so that an error leaves nothing behind and what was there untouched.
@@ -81,7 +81,8 @@ class FittedMaps(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type
         Parameters
         ----------
         source : path, glob or list of them, or a stream as in `KDITransformer.fit`
-        sink : path of the Parquet file
+        sink : path of the file, CSV where it ends in .csv or .csv.gz, Parquet otherwise
+            Columns of a CSV file that pass through into one stay the text that they are.
         progress : bool, default=False
             Whether to show a progress bar on stderr.
 

@@ -153,7 +153,11 @@ class Source:
 
 
 def open_source(
-    source: Any, columns: Iterable[str] | str | None = None, *, numbers: Collection[str] | None = None
+    source: Any,
+    columns: Iterable[str] | str | None = None,
+    *,
+    numbers: Collection[str] | None = None,
+    text: bool = False,
 ) -> Source:
     """A source by what it holds; no rows are read yet.
 
@@ -165,13 +169,15 @@ def open_source(
     numbers : collection of str, optional
         The columns that will be taken as numbers: integers of a CSV file are then floats, since fractions may follow.
         All by default.
+    text : bool, default=False
+        Read the other columns of CSV files as the text that stands there, not in the types that it suggests.
     """
-    opened = _open(source, numbers)
+    opened = _open(source, numbers, text)
     check_unique(opened.names)
     return opened.select(opened.names if columns is None else columns)
 
 
-def _open(source: Any, numbers: Collection[str] | None) -> Source:
+def _open(source: Any, numbers: Collection[str] | None, text: bool) -> Source:
     pa = require_pyarrow()
     if is_frame(source):
         is_pandas = _is_a(source, "pandas", "DataFrame")
@@ -184,7 +190,7 @@ def _open(source: Any, numbers: Collection[str] | None) -> Source:
     if isinstance(source, str | os.PathLike | list | tuple):
         from kdi._files import Files, expand_paths
 
-        files = Files(expand_paths(source), numbers)
+        files = Files(expand_paths(source), numbers, text=text)
         return Source(files.schema, files.read, files.count)
     if isinstance(source, pa.RecordBatch):
         source = pa.Table.from_batches([source])

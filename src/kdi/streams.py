@@ -1,10 +1,11 @@
-"""Streams: sketches of a source, and sources transformed batch by batch, into batches or into a Parquet file."""
+"""Streams: sketches of a source, and sources transformed batch by batch, into batches or into a file."""
 
 from __future__ import annotations
 
 import copy
 import json
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,15 +16,13 @@ from kdi._frames import read_frame
 from kdi._input import as_weights, check_names, refuse_infinite
 from kdi._names import features_and_weights, quoted
 from kdi._typing import Table
-from kdi._writing import target_path, written_aside
+from kdi._writing import written_aside
 from kdi.parts import Parts, TableParts, sketch_parts
+from kdi.sinks import sink_kind, sink_path, write_batches
 from kdi.sketch import Sketch
 from kdi.sources import ArrowParts, Source, is_frame, is_lazy_frame, is_source, open_source, require_pyarrow
 
 TableMap = Callable[[Table], Any]
-
-ROW_GROUP = 2**20  # rows of a row group that is written
-GROUP_BYTES = 2**26  # and its bytes in memory
 
 
 def sketch_table(
@@ -219,19 +218,26 @@ def _transform_lazy_frame(frame: Any, function: TableMap, schema: Any) -> Any:
     return frame.map_batches(transform, schema=dict.fromkeys(schema.names, kind), streamable=True)
 
 
-def write_stream(
-    estimator: Any, source: Any, sink: Any, progress: bool = False, function: TableMap | None = None
-) -> int:
-    """Transform a source into a Parquet file, batch by batch, and return the number of rows.
+@dataclass(frozen=True)
+class Stream:
+    """Batches that are made as they are read."""
 
-    Features are found by name; other columns pass through. The file is written aside and put in its place when it is
-    whole, so that an error leaves what was there, and `sink` may be one of the files that are read.
+    batches: Iterator[Any]
+    schema: Any
+    features: list[str]  # the columns that were transformed
+
+
+def transform_named(
+    estimator: Any, source: Any, *, text: bool = False, progress: bool = False, function: TableMap | None = None
+) -> Stream:
+    """A source with its features, which are found by name, transformed; other columns pass through.
 
     Parameters
     ----------
     estimator : fitted estimator
     source : anything that `open_source` takes
-    sink : path of the Parquet file
+    text : bool, default=False
+        Whether other columns of CSV files pass as the text that stands there.
     progress : bool, default=False
         Whether to show a progress bar on stderr.
     function : callable, optional
@@ -241,10 +247,9 @@ def write_stream(
     from kdi._arrow import part_of
 
     check_is_fitted(estimator)
-    path = _sink_path(sink)
     names = getattr(estimator, "feature_names_in_", None)
     features = None if names is None else [str(name) for name in names]
-    opened = open_source(source, numbers=features)
+    opened = open_source(source, numbers=features, text=text)
     if features is None:
         features = opened.usual
     else:
@@ -257,37 +262,31 @@ def write_stream(
     check_features(estimator, part_of(opened.schema, features))
     schema = transformed_schema(opened.schema, features)
     batches = transform_batches(function or table_map(estimator), opened, features, schema, progress)
+    return Stream(batches, schema, features)
+
+
+def write_stream(
+    estimator: Any, source: Any, sink: Any, progress: bool = False, function: TableMap | None = None
+) -> int:
+    """Transform a source into a Parquet or CSV file, batch by batch, and return the number of rows.
+
+    Features are found by name; other columns pass through. The file is written aside and put in its place when it is
+    whole, so that an error leaves what was there, and `sink` may be one of the files that are read.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+    source : anything that `open_source` takes
+    sink : path of the file: CSV where it ends in .csv or .csv.gz, Parquet otherwise
+    progress : bool, default=False
+        Whether to show a progress bar on stderr.
+    function : callable, optional
+        As in `transform_source`.
+    """
+    check_is_fitted(estimator)
+    path = sink_path(sink)
+    kind = sink_kind(path)
+    stream = transform_named(estimator, source, text=kind == "CSV", progress=progress, function=function)
     with written_aside(path) as aside:
-        return _write_parquet(batches, schema, features, aside)
-
-
-def _sink_path(sink: Any) -> str:
-    """The path of the Parquet file to write."""
-    path = target_path(sink, "a Parquet file")
-    if path.lower().endswith((".csv", ".csv.gz")):
-        raise ValueError(f"what is written is Parquet, got a sink named {path!r}.")
-    return path
-
-
-def _write_parquet(batches: Iterable[Any], schema: Any, features: list[str], path: str) -> int:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    passing = [name for name in schema.names if name not in set(features)]  # which may hold few values many times
-    waiting: list[Any] = []
-    n_rows = 0
-    with pq.ParquetWriter(path, schema, use_dictionary=passing or False) as writer:
-
-        def write() -> None:
-            table = pa.Table.from_batches(waiting, schema)
-            writer.write_table(table, row_group_size=max(table.num_rows, 1))
-            waiting.clear()
-
-        for batch in batches:
-            n_rows += batch.num_rows
-            waiting.append(batch)
-            if sum(one.num_rows for one in waiting) >= ROW_GROUP or sum(one.nbytes for one in waiting) >= GROUP_BYTES:
-                write()
-        if waiting:
-            write()
-    return n_rows
+        compressed = path.lower().endswith(".gz")
+        return write_batches(stream.batches, stream.schema, aside, kind, stream.features, gzip=compressed)
