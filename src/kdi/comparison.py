@@ -13,7 +13,9 @@ from kdi._input import check_jobs, is_whole
 from kdi._typing import Floats, KernelName
 from kdi.kernels import get_kernel
 from kdi.matrix import Products, column_alphas, correlate_columns, warn_undefined, weighted_rows
+from kdi.matrix_parts import INFINITE_IN_PARTS, correlate_parts
 from kdi.pairs import whole
+from kdi.parts import Parts
 
 Against = Literal["pearson", "spearman"]
 AGAINST: tuple[Against, ...] = ("pearson", "spearman")
@@ -97,19 +99,42 @@ def compare_correlations(
     warn_undefined(
         frame.labels, products["pearson"], stacklevel=3
     )  # infinite values have no Pearson correlation at any alpha
-    found = {name: one.statistic[first, second] for name, one in products.items()}
-    for other in AGAINST:
-        found[f"kdi_minus_{other}"] = found["kdi"] - found[other]
+    errors: dict[str, Floats] = {}
     if n_resamples:
         drawn: dict[str, list[Floats]] = {name: [] for name in coefficients}
         for sample in _resamples(values, mass, int(n_resamples), rng):
             for name, one in measure(*sample).items():
                 drawn[name].append(one.statistic[first, second])
-        found |= {f"{name}_error": np.std(resamples, axis=0, ddof=1) for name, resamples in drawn.items()}
+        errors = {f"{name}_error": np.std(resamples, axis=0, ddof=1) for name, resamples in drawn.items()}
+    return frame.records(_pairs(frame.labels, products, against, errors))
+
+
+def compare_parts(
+    parts: Parts, *, alpha: Any = 1.0, kernel: KernelName = "polyexp", against: Against = "pearson"
+) -> dict[str, Any]:
+    """The columns of `compare_correlations` for a table in parts, without standard errors."""
+    check_against(against)
+    if parts.n_columns < 2:
+        raise ValueError(f"table must have at least two numeric columns, got {parts.n_columns}.")
+    labels = list(range(parts.n_columns) if parts.names is None else parts.names)
+    products = {
+        name: correlate_parts(parts, one, get_kernel(kernel), 1)
+        for name, one in {"pearson": np.inf, "spearman": 0.0, "kdi": alpha}.items()
+    }
+    warn_undefined(labels, products["pearson"], stacklevel=3, infinite=INFINITE_IN_PARTS)
+    return _pairs(labels, products, against, {})
+
+
+def _pairs(
+    labels: list[Any], products: dict[str, Products], against: Against, errors: dict[str, Floats]
+) -> dict[str, Any]:
+    """Named columns with a row for each pair, the largest disagreements first."""
+    first, second = np.triu_indices(len(labels), 1)
+    found = {name: one.statistic[first, second] for name, one in products.items()}
+    found |= {f"kdi_minus_{other}": found["kdi"] - found[other] for other in AGAINST} | errors
     order = np.argsort(-abs(found[f"kdi_minus_{against}"]), kind="stable")
-    labels = frame.labels
     columns = {"first": [labels[j] for j in first[order]], "second": [labels[j] for j in second[order]]}
-    return frame.records(columns | {name: column[order] for name, column in found.items()})
+    return columns | {name: column[order] for name, column in found.items()}
 
 
 def _resamples(values: Floats, weights: Floats | None, n_resamples: int, rng: Any) -> Iterator[tuple[Floats, Floats]]:

@@ -30,6 +30,7 @@ from kdi.sketch import Sketch
 
 EXACT = 1e-10  # what the knots may contribute to the error where in memory there would be none
 AT_ONCE = ALL_COLUMNS // FEWEST  # pairs whose sketches are gathered in one reading: more would not share the memory
+INFINITE_IN_PARTS = "columns with infinite values have no correlations here"
 Pair = tuple[int, int]  # column i over the rows that column j has too; (i, i) is column i over all its rows
 
 
@@ -64,7 +65,7 @@ def corr_parts(
         raise ValueError(f"min_periods must be a whole number >= 0, got {min_periods!r}.")
     found = correlate_parts(parts, alpha, get_kernel(kernel), int(min_periods))
     labels = list(range(parts.n_columns) if parts.names is None else parts.names)
-    warn_undefined(labels, found, stacklevel=4, infinite="columns with infinite values have no correlations here")
+    warn_undefined(labels, found, stacklevel=4, infinite=INFINITE_IN_PARTS)
     return found.statistic, correlation_pvalue(found.statistic, found.n, "two-sided") if pvalues else None
 
 
