@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from kdi._input import as_numbers, check_count, is_whole
-from kdi._names import quoted
+from kdi import _style
+from kdi._input import as_numbers, check_count
 from kdi._typing import Floats
-from kdi.plotting import BLUE, GREY, ORANGE, _pyplot
 from kdi.tuning import KDITransformerCV
 
 MOST_LABELS = 5  # of an axis, ∞ and 0 not counted: panels are narrow
+MOST_TICKS = 80  # without labels
+LEAST, LARGEST = 1e-300, 1e300  # alphas that an axis has room for, and beyond them for 0 and inf
 
 
 class AlphaDisplay:
@@ -85,6 +86,9 @@ class AlphaDisplay:
         given = as_numbers(alphas, "alphas")
         if given.ndim != 1 or not given.size or not np.all(given >= 0) or len(np.unique(given)) < len(given):
             raise ValueError(f"alphas must be distinct numbers >= 0 (inf included), got {alphas!r}.")
+        between = given[(given > 0) & np.isfinite(given)]
+        if between.size and not LEAST <= between.min() <= between.max() <= LARGEST:
+            raise ValueError(f"alphas must be 0, inf or from {LEAST:g} to {LARGEST:g} to be drawn, got {alphas!r}.")
         table = as_numbers(scores, "scores")
         if table.ndim != 2 or table.shape[0] != len(given) or not table.shape[1]:
             raise ValueError(f"scores must have shape ({len(given)}, n_features), got {table.shape}.")
@@ -128,7 +132,7 @@ class AlphaDisplay:
         features, max_features, n_cols, sharey, ax
             As in `plot`.
         """
-        _pyplot()
+        _style.pyplot()
         if not isinstance(estimator, KDITransformerCV):
             raise TypeError(
                 f"estimator must be a fitted KDITransformerCV, of a pipeline that step, got {type(estimator).__name__}."
@@ -166,14 +170,14 @@ class AlphaDisplay:
         sharey : bool, default=True
             Whether all panels have the same axis of scores. Otherwise each fills its panel.
         """
-        plt = _pyplot()
+        _style.pyplot()
         for name, count in (("max_features", max_features), ("n_cols", n_cols)):
             if count is None:
                 raise ValueError(f"{name} must be a whole number >= 1, got None.")
             check_count(name, count, least=1)
         shown, note = self._most_gaining(max_features) if features is None else (self._places(features), "")
         given = None if ax is None else _given_axes(ax, len(shown))
-        grid = _new_axes(plt, len(shown), n_cols, sharey) if given is None else given
+        grid = _new_axes(len(shown), n_cols, sharey) if given is None else given
         self.axes_, self.ax_, self.figure_ = grid, grid[0], grid[0].figure
         self.features_ = shown
         self.lines_ = [self._draw(panel, j) for panel, j in zip(grid, shown, strict=True)]
@@ -182,7 +186,7 @@ class AlphaDisplay:
             for panel in grid:
                 panel.set_ylim(limits[:, 0].min(), limits[:, 1].max())
         self._say_what_is_what(given is None, f"alpha{note}")
-        _set_titles(grid, [self.feature_names[j] for j in shown], [_said(self.chosen[j]) for j in shown])
+        _set_titles(grid, [self.feature_names[j] for j in shown], [_style.alpha_text(self.chosen[j]) for j in shown])
         return self
 
     @property
@@ -208,17 +212,8 @@ class AlphaDisplay:
     def _places(self, features: Any) -> list[int]:
         """Features by name or position, as positions."""
         alone = isinstance(features, str) or not isinstance(features, Iterable)
-        found = []
-        for feature in [features] if alone else features:
-            if isinstance(feature, str) and feature in self.feature_names:
-                found.append(self.feature_names.index(feature))
-            elif is_whole(feature) and 0 <= feature < len(self.feature_names):
-                found.append(int(feature))
-            else:
-                raise ValueError(
-                    f"features must be names or positions below {len(self.feature_names)}, got {feature!r}; "
-                    f"the names are {quoted(self.feature_names, 20)}."
-                )
+        chosen = [features] if alone else features
+        found = [_style.feature_place(feature, self.feature_names, "features") for feature in chosen]
         if not found:
             raise ValueError("features must name at least one feature.")
         return found
@@ -228,30 +223,38 @@ class AlphaDisplay:
         places, ticks, inner = _axis_of(self.alphas)
         at = dict(zip(self.alphas.tolist(), places.tolist(), strict=True))
         scores, errors = self.scores[:, j], self.standard_errors[:, j]
-        step = np.log10(places[-1] / places[0]) * 0.04 or 0.2
-        left, right = places[0] / 10**step, places[-1] * 10**step
-        thin = {"color": GREY, "linewidth": 1}
-        panel.axvline(at[self.reference], **thin, label=f"compared with alpha = {_said(self.reference)}", zorder=1)
+        left, right = _moved(places[0], -1, places, 0.04), _moved(places[-1], 1, places, 0.04)
+        thin = {"color": _style.GREY, "linewidth": 1}
+        panel.axvline(
+            at[self.reference], **thin, label=f"compared with alpha = {_style.alpha_text(self.reference)}", zorder=1
+        )
         panel.axhline(scores[self.alphas == self.reference][0], **thin, zorder=1)
         if self.reference != 1 and min(inner, default=2) <= 1 <= max(inner, default=0):
             panel.axvline(1, **thin, linestyle=":", label="alpha = 1", zorder=1)
         known = np.isfinite(errors)
         if known.any() and np.ptp(scores):
             low, high = scores - np.where(known, errors, 0), scores + np.where(known, errors, 0)
-            band = {"color": BLUE, "alpha": 0.22, "linewidth": 0, "zorder": 2}
+            band = {"color": _style.KDI, "alpha": 0.22, "linewidth": 0, "zorder": 2}
             panel.fill_between(places, low, high, where=known, **band, label="± standard error")
-        (line,) = panel.plot(places, scores, color=BLUE, linewidth=1.5, marker=".", markersize=4, zorder=3)
+        (line,) = panel.plot(places, scores, color=_style.KDI, linewidth=1.5, marker=".", markersize=4, zorder=3)
         best = self.chosen[j]
-        mark = {"color": ORANGE, "marker": "o", "markersize": 7, "markeredgecolor": "black", "linestyle": "none"}
+        mark = {
+            "color": _style.ORANGE,
+            "marker": "o",
+            "markersize": 7,
+            "markeredgecolor": _style.ink(panel),
+            "linestyle": "none",
+        }
         panel.plot(at[best], scores[self.alphas == best], **mark, zorder=4, label="chosen alpha", clip_on=False)
         panel.set_xscale("log")
         panel.set_xlim(left, right)
         panel.set_xticks(list(ticks), list(ticks.values()))
-        panel.set_xticks(_multiples(inner[0], inner[-1], range(2, 10)) if inner.size else [], minor=True)
+        between = _multiples(inner[0], inner[-1], range(2, 10)) if inner.size else inner
+        panel.set_xticks(between if len(between) <= MOST_TICKS else [], minor=True)
         panel.xaxis.set_minor_formatter("")
         panel.margins(y=0.08)
         panel.ticklabel_format(axis="y", useOffset=False)
-        panel.spines[["top", "right"]].set_visible(False)
+        _style.tidy(panel)
         return line
 
     def _say_what_is_what(self, own: bool, label: str) -> None:
@@ -260,18 +263,18 @@ class AlphaDisplay:
             (panel.get_legend_handles_labels() for panel in self.axes_), key=lambda both: len(both[1])
         )
         if own:
-            self.figure_.supxlabel(label, fontsize=9)
-            self.figure_.supylabel(self.score_name, fontsize=9)
+            self.figure_.supxlabel(label, fontsize="medium")
+            self.figure_.supylabel(self.score_name, fontsize="medium")
             n_columns = len(handles) if self.figure_.get_figwidth() > 8 else 2
-            self.figure_.legend(handles, labels, loc="outside upper center", ncols=n_columns, frameon=False, fontsize=9)
+            _style.legend(self.figure_, handles, labels, loc="outside upper center", ncols=n_columns)
             return
         for panel in self.axes_:
             panel.set(xlabel=label, ylabel=self.score_name)
         if len(self.axes_) == 1:
             low, high = self.ax_.get_ylim()
             self.ax_.set_ylim(low, high + 0.3 * (high - low))  # room for the legend
-            legend = self.ax_.legend(loc="upper center", ncols=2, fontsize=8, columnspacing=1.2, borderaxespad=0)
-            legend.get_frame().set(edgecolor="none", alpha=1)
+            opaque = {"frameon": True, "framealpha": 1, "edgecolor": "none"}  # the lines behind it go all the way up
+            _style.legend(self.ax_, loc="upper center", ncols=2, borderaxespad=0, **opaque)
 
 
 def _score_name(estimator: KDITransformerCV) -> str:
@@ -280,28 +283,27 @@ def _score_name(estimator: KDITransformerCV) -> str:
     return estimator.scoring if isinstance(estimator.scoring, str) else f"score of {type(estimator.estimator).__name__}"
 
 
-def _said(alpha: float) -> str:
-    """An alpha in few characters."""
-    if alpha == np.inf:
-        return "∞"
-    if alpha == 0 or 1e-3 <= alpha < 1e4:
-        return f"{alpha:.3g}" if alpha < 1000 else f"{alpha:.0f}"
-    digits, power = f"{alpha:.1e}".split("e")
-    return f"{digits.removesuffix('.0')}e{int(power)}"
-
-
 def _axis_of(alphas: Floats) -> tuple[Floats, dict[float, str], Floats]:
     """Where alphas stand on a logarithmic axis, labels at some places, and the alphas other than 0 and inf.
 
     These two have places beyond the others.
     """
     inner = alphas[(alphas > 0) & np.isfinite(alphas)]
-    low, high = (inner[0], inner[-1]) if inner.size else (1.0, 1.0)
-    beyond = max((high / low) ** 0.15, 1.5)
-    ends = {low / beyond: "0"} if alphas[0] == 0 else {}
-    ends |= {high * beyond: "∞"} if alphas[-1] == np.inf else {}
-    labels = {place: _said(place) for place in _round_numbers(low, high).tolist()} if inner.size else {}
-    return np.clip(alphas, low / beyond, high * beyond), ends | labels, inner
+    first, last = (inner[0], inner[-1]) if inner.size else (1.0, 1.0)
+    low, high = _moved(first, -1, inner, 0.15), _moved(last, 1, inner, 0.15)
+    ends = {low: "0"} if alphas[0] == 0 else {}
+    ends |= {high: "∞"} if alphas[-1] == np.inf else {}
+    labels = {place: _style.alpha_text(place) for place in _round_numbers(first, last).tolist()} if inner.size else {}
+    near = 0.08 * np.log10(high / low) if high / low < np.inf else 50.0
+    clear = {place: label for place, label in labels.items() if all(abs(np.log10(place / end)) > near for end in ends)}
+    return np.clip(alphas, low, high), ends | clear, inner
+
+
+def _moved(place: float, sign: int, places: Floats, share: float) -> float:
+    """A place further out on a logarithmic axis, by a share of the length of it, as far as numbers go."""
+    length = float(np.log10(places[-1]) - np.log10(places[0])) if places.size else 0.0
+    exponent = float(np.log10(place)) + sign * max(share * length, share)
+    return float(10 ** np.clip(exponent, -307, 307.5))
 
 
 def _multiples(low: float, high: float, steps: Iterable[int]) -> Floats:
@@ -329,15 +331,12 @@ def _given_axes(given: Any, n_panels: int) -> Any:
     return axes
 
 
-def _new_axes(plt: Any, n_panels: int, n_cols: int, sharey: bool) -> Any:
+def _new_axes(n_panels: int, n_cols: int, sharey: bool) -> Any:
     """Panels of a new figure, as even a grid as may be, with labels at the outer ones."""
     n_rows = ceil(n_panels / n_cols)
     n_cols = ceil(n_panels / n_rows)
     size = (5.5, 4.0) if n_panels == 1 else (max(2.5 * n_cols + 0.6, 6.0), 1.8 * n_rows + 1.2)
-    _, grid = plt.subplots(
-        n_rows, n_cols, figsize=size, sharex=True, sharey=sharey, squeeze=False, layout="constrained"
-    )
-    axes = grid.ravel()
+    axes = _style.new_axes(*size, n_rows, n_cols, sharex=True, sharey=sharey).ravel()
     for place, panel in enumerate(axes):
         if place >= n_panels:
             panel.remove()
@@ -348,20 +347,11 @@ def _new_axes(plt: Any, n_panels: int, n_cols: int, sharey: bool) -> Any:
 
 def _set_titles(axes: Any, names: list[str], chosen: list[str]) -> None:
     """The name of each feature at the left of its panel, the alpha that was chosen for it at the right."""
-    said = {"loc": "right", "fontsize": 8, "color": "0.3"}
+    said = {"loc": "right", "fontsize": "x-small"}
     right = [panel.set_title(f"alpha = {alpha}", **said) for panel, alpha in zip(axes, chosen, strict=True)]
-    axes[0].figure.canvas.figure.draw_without_rendering()  # before long names, which would narrow the panels
+    _style.settle(axes[0])  # before long names, which would narrow the panels
     for panel, name, other in zip(axes, names, right, strict=True):
-        words = " ".join(name.split())
-        title = panel.set_title(words, loc="left", fontsize=9, parse_math=False)  # names are data: a $ in them is a $
-        _shorten(title, panel.bbox.width - other.get_window_extent().width - 8)
-
-
-def _shorten(text: Any, room: float) -> None:
-    """Leave out the middle of a text that is wider than its room; names often differ at the end."""
-    words, width = text.get_text(), text.get_window_extent().width
-    length = len(words) if width <= room else max(int(len(words) * room / width), 2)
-    while width > room and length > 1:
-        head = ceil(length / 2)
-        text.set_text(f"{words[:head]}…{words[len(words) - length + head :]}")
-        width, length = text.get_window_extent().width, length - 1
+        title = panel.set_title(
+            _style.one_line(name), loc="left", fontsize=_style.SMALL, parse_math=False
+        )  # names are data: a $ in them is a $
+        _style.shorten(title, panel.bbox.width - other.get_window_extent().width - 8)

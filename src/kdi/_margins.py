@@ -1,0 +1,86 @@
+"""Axes with margins: one pair of axes gives some of its room to others above it and at its right, and to a legend."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kdi import _style
+
+MARGIN = 0.22  # of a margin, in units of the axes
+GAP = 0.03
+NO_ROOF = 1e-3
+
+
+class Margins:
+    """What stands around `ax`, in the room that it had.
+
+    `above` shares its x and `beside` its y; `roof` is over both, for a legend. Where `ax` stands in a grid they all
+    stay in its place, so that the figure's own layout goes on working.
+    """
+
+    def __init__(self, ax: Any) -> None:
+        self.ax, self.figure = ax, ax.figure
+        self.in_grid = ax.get_subplotspec() is not None
+        gap = GAP if self.figure.canvas.figure.get_layout_engine() is None else 0.0  # which a layout adds some to
+        shape = {"width_ratios": (1, MARGIN), "height_ratios": (NO_ROOF, MARGIN, 1), "wspace": gap, "hspace": gap}
+        if self.in_grid:
+            self.grid = ax.get_subplotspec().subgridspec(3, 2, **shape)
+        else:
+            box = ax.get_position()
+            self.grid = _grid(left=box.x0, right=box.x1, bottom=box.y0, top=box.y1, **shape)
+        self._place(ax, self.grid[2, 0])
+        self.above = self._added(self.grid[1, 0], sharex=ax)
+        self.beside = self._added(self.grid[2, 1], sharey=ax)
+        self.roof = self._added(self.grid[0, :])
+        self.roof.set_axis_off()
+        for margin, base in ((self.above, "bottom"), (self.beside, "left")):
+            margin.tick_params(which="both", bottom=False, left=False, labelbottom=False, labelleft=False)
+            margin.spines[["top", "right", "left", "bottom"]].set_visible(False)
+            margin.spines[base].set(visible=True, color=_style.ink(ax))
+            margin.patch.set_visible(False)
+
+    @classmethod
+    def of(cls, ax: Any) -> Margins:
+        """The margins of these axes: those of an earlier call, unless they were taken away, or new ones."""
+        known: Margins | None = getattr(ax, "_kdi_margins", None)
+        if known is None or not {known.above, known.beside, known.roof} <= {*ax.figure.axes}:
+            ax._kdi_margins = known = cls(ax)
+        elif not ax.has_data():  # the axes were cleared, and the margins are not
+            for margin in (known.above, known.beside):
+                for artist in [*margin.lines, *margin.collections, *margin.texts]:
+                    artist.remove()
+        return known
+
+    def legend(self, handles: list[Any], labels: list[str]) -> Any:
+        """A legend under the roof, in as many columns as there is room for."""
+        for n_columns in range(len(handles), 0, -1):
+            found = _style.legend(self.roof, handles, labels, loc="upper left", ncols=n_columns, borderaxespad=0)
+            found.set_in_layout(False)  # while it may be too wide
+            _style.settle(self.ax)
+            fits = found.get_window_extent().width <= self.roof.bbox.width
+            if fits:
+                break
+        share = min(found.get_window_extent().height / (self.roof.bbox.y1 - self.ax.bbox.y0), 0.5)
+        self.grid.set_height_ratios(((1 + MARGIN) * share / (1 - share), MARGIN, 1))
+        places = {self.ax: (2, 0), self.above: (1, 0), self.beside: (2, 1), self.roof: (0, slice(None))}
+        for axes, cell in places.items():
+            self._place(axes, self.grid[cell])
+        found.set_in_layout(fits)
+        return found
+
+    def _place(self, axes: Any, cell: Any) -> None:
+        if self.in_grid:
+            axes.set_subplotspec(cell)
+        else:
+            axes.set_position(cell.get_position(self.figure))
+
+    def _added(self, cell: Any, **sharing: Any) -> Any:
+        if self.in_grid:
+            return self.figure.add_subplot(cell, **sharing)
+        return self.figure.add_axes(cell.get_position(self.figure), **sharing)
+
+
+def _grid(**options: Any) -> Any:
+    from matplotlib.gridspec import GridSpec
+
+    return GridSpec(3, 2, **options)

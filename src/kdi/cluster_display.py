@@ -1,0 +1,125 @@
+"""ClusterDisplay: the histogram of a variable coloured by cluster, its density and its boundaries."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kdi import _style
+from kdi._input import as_column, as_weights
+from kdi._typing import Floats
+from kdi.clusters import Clusters, cluster
+
+
+class ClusterDisplay:
+    """A variable's clusters: histogram coloured by cluster, density, boundaries.
+
+    Parameters
+    ----------
+    clusters : result of `kdi.cluster`
+    x : array-like of shape (n,)
+        The values that were clustered, or others of the same variable.
+    weights : array-like of shape (n,), optional
+        Their weights, for the histogram.
+
+    Attributes
+    ----------
+    ax_, figure_
+        The axes and figure of the last `plot`.
+
+    Examples
+    --------
+    >>> import kdi
+    >>> x = [1.0, 1.2, 1.3, 1.1, 5.0, 5.2, 5.1, 4.9]
+    >>> display = kdi.ClusterDisplay(kdi.cluster(x), x)
+    >>> display.plot().ax_.get_ylabel()
+    'values'
+    """
+
+    ax_: Any
+    figure_: Any
+
+    def __init__(self, clusters: Clusters, x: ArrayLike, weights: ArrayLike | None = None) -> None:
+        if not isinstance(clusters, Clusters):
+            raise ValueError(f"clusters must be a result of kdi.cluster, got {type(clusters).__name__}.")
+        self.clusters = clusters
+        self.x = as_column(x, "x")
+        if np.isnan(self.x).all():
+            raise ValueError("x must hold at least one value that is not NaN.")
+        self.weights = as_weights(weights, len(self.x), "weights")
+
+    @classmethod
+    def from_data(cls, x: ArrayLike, *, bins: Any = None, ax: Any = None, **options: Any) -> Self:
+        """Cluster a variable and plot the clusters.
+
+        Parameters
+        ----------
+        x : array-like of shape (n,)
+        bins, ax
+            As in `plot`.
+        **options
+            Whatever `kdi.cluster` takes: alpha, bandwidth, kernel, n_clusters, min_size, significance, weights.
+        """
+        _style.pyplot()
+        return cls(cluster(x, **options), x, options.get("weights")).plot(ax, bins=bins)
+
+    def plot(self, ax: Any = None, *, bins: Any = None) -> Self:
+        """Draw the clusters.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            New ones by default.
+        bins : int, sequence or str, optional
+            Bins of the histogram, as in `numpy.histogram_bin_edges`; 40 to 200 by default.
+        """
+        ax = _style.one_axes(ax, 7, 4)
+        ink = _style.ink(ax)
+        self.ax_, self.figure_ = ax, ax.figure
+        known = ~np.isnan(self.x)
+        values, mass = self.x[known], np.ones(known.sum()) if self.weights is None else self.weights[known]
+        edges = self._edges(values, bins)
+        labels = self.clusters.predict(values)
+        groups = [labels == k for k in range(self.clusters.n_clusters)]
+        colours = _style.pyplot().get_cmap("viridis")(np.linspace(0.05, 0.9, len(groups)))
+        bars = ax.hist(
+            [values[group] for group in groups],
+            weights=[mass[group] for group in groups],
+            bins=edges,
+            stacked=True,
+            color=colours,
+            alpha=0.75,
+        )[0]
+        grid = np.linspace(edges[0], edges[-1], 1000)
+        curve, tops = self.clusters.density(grid), self.clusters.density(self.clusters.centers)
+        scale = np.max(bars) / max(curve.max(), tops.max())
+        ax.plot(grid, scale * curve, color=ink, linewidth=1.3, label="density of the KD-integral, scaled")
+        ax.plot(self.clusters.centers, scale * tops, "o", color=ink, markersize=5, label="centers")
+        for k, boundary in enumerate(self.clusters.boundaries):
+            label = None if k else "boundaries"
+            ax.axvline(boundary, ymax=0.84, color=_style.RED, linestyle="--", linewidth=1.3, label=label)
+        outside = int(((values < edges[0]) | (values > edges[-1])).sum())
+        ax.set(
+            xlabel=f"x ({outside} values lie outside)" if outside else "x",
+            ylabel="values" if self.weights is None else "weight of the values",
+            xlim=(edges[0], edges[-1]),
+            ylim=(0, 1.2 * np.max(bars)),  # room for the legend
+        )
+        _style.legend(ax, loc="upper center", ncols=3)
+        return self
+
+    def _edges(self, values: Floats, bins: Any) -> Floats:
+        """Edges of the histogram: by default over all values or, where tails are long, what holds clusters and most."""
+        if bins is not None:
+            return np.histogram_bin_edges(values, bins)
+        low, high = values.min(), values.max()
+        if high - low < 40 and (values == np.rint(values)).all():
+            return np.arange(low - 0.5, high + 1)
+        marks = np.concatenate([np.quantile(values, [0.005, 0.995]), self.clusters.boundaries, self.clusters.centers])
+        room = 0.05 * np.ptp(marks)
+        shown = (max(low, marks.min() - room), min(high, marks.max() + room))
+        if high - low < 4 * (shown[1] - shown[0]):
+            shown = (low, high)
+        return np.histogram_bin_edges(values, int(np.clip(np.sqrt(len(values)), 40, 200)), range=shown)
