@@ -40,6 +40,13 @@ class Clusters:
         How deep each valley is, as a share of the lower of the two peaks beside it: from 0, level, to 1, empty.
     alpha : float
         Bandwidth factor of the KD-integral; another than the given one where `n_clusters` asked for it.
+
+    Examples
+    --------
+    >>> import kdi
+    >>> found = kdi.cluster([1.0, 2.0, 3.0, 101.0, 102.0, 103.0])
+    >>> found.predict([2.5, 90.0]), found.predict_proba([2.5, 90.0]).round(2).tolist()
+    (array([0, 1]), [[0.97, 0.03], [0.07, 0.93]])
     """
 
     labels: Any = field(repr=False)

@@ -56,6 +56,14 @@ class CorrelationResult(_Significance):
         The p-value for the chosen alternative.
     error_bound : float or ndarray
         Bound on the numerical error of the statistic, beyond the rounding of sums.
+
+    Examples
+    --------
+    >>> import kdi
+    >>> result = kdi.correlation([1, 2, 3, 4, 5], [2, 1, 4, 3, 6])
+    >>> low, high = result.confidence_interval()
+    >>> print(f"{result.statistic:.2f} from {low:.2f} to {high:.2f}")
+    0.82 from -0.22 to 0.99
     """
 
     error_bound: Any

@@ -100,12 +100,14 @@ def fit(estimator: Any, X: Any, sample_weight: Any = None, *, columns: Any = Non
     Examples
     --------
     >>> import dask.array as da
-    >>> import kdi
     >>> import kdi.dask
     >>> X = da.arange(10_000, chunks=1000).astype(float)[:, None]
     >>> transformer = kdi.dask.fit(kdi.KDITransformer(), X)
-    >>> kdi.dask.transform(transformer, X)[::2500].compute().ravel().round(2)
+    >>> levels = kdi.dask.transform(transformer, X)
+    >>> levels[::2500].compute().ravel().round(2)
     array([0.  , 0.21, 0.5 , 0.79])
+    >>> kdi.dask.inverse_transform(transformer, levels)[::2500].compute().ravel().round(2)
+    array([   0., 2500., 5000., 7500.])
     """
     if not isinstance(estimator, KDITransformer | KDIDiscretizer):
         raise TypeError(f"estimator must be a KDITransformer or a KDIDiscretizer, got {kind_of(estimator)}.")
@@ -169,6 +171,12 @@ def sketch_table(X: Any, columns: Any = None, weights: Any = None) -> Delayed:
     -------
     Delayed of dict
         Name (or number) to Sketch, which does not depend on how X is divided.
+
+    Examples
+    --------
+    >>> import dask.array as da, kdi.dask
+    >>> kdi.dask.sketch_table(da.arange(6, chunks=2).astype(float)[:, None]).compute()
+    {0: Sketch(count=6, minimum=0.0, maximum=5.0, exact)}
     """
     parts = DaskParts(X, weights, columns, weights_name="weights", instead="kdi.sketch_table")
     gathered = parts.reduced(*gathering(get_kernel("polyexp"), np.ones(parts.n_columns), parts.n_jobs))
@@ -199,6 +207,13 @@ def corr(
     Returns
     -------
     ndarray, or pandas DataFrame where X is a dataframe; with `pvalues`, a named tuple of two
+
+    Examples
+    --------
+    >>> import dask.array as da, kdi.dask
+    >>> kdi.dask.corr(da.from_array([[1.0, 2.0], [2.0, 1.0], [3.0, 5.0]], chunks=(2, 2))).round(2)
+    array([[1. , 0.7],
+           [0.7, 1. ]])
     """
     parts = DaskParts(X, weights, columns, weights_name="weights", instead="kdi.corr")
     matrices = list(corr_parts(parts, alpha=alpha, kernel=kernel, min_periods=min_periods, pvalues=pvalues))
@@ -232,6 +247,13 @@ def cluster(
     -------
     Clusters
         Its `labels` are a lazy dask array, or a series where x is a series or dataframe.
+
+    Examples
+    --------
+    >>> import dask.array as da, kdi.dask
+    >>> found = kdi.dask.cluster(da.from_array([1.0, 2.0, 3.0, 101.0, 102.0, 103.0], chunks=4))
+    >>> found.boundaries.round(), found.labels.compute()
+    (array([52.]), array([0, 0, 0, 1, 1, 1]))
     """
     values, table = one_column(x, weights)
     parts = DaskParts(table, weights, weights_name="weights", instead="kdi.cluster")

@@ -28,7 +28,16 @@ PART = 2**22  # values of pairs that are correlated at once
 
 
 class CorrelationMatrix(NamedTuple):
-    """Correlations and their p-values, each as a matrix of the table's kind."""
+    """Correlations and their p-values, each as a matrix of the table's kind.
+
+    Examples
+    --------
+    >>> import kdi
+    >>> statistic, pvalue = kdi.corr([[1.0, 2.0], [2.0, 1.0], [3.0, 5.0]], pvalues=True)
+    >>> pvalue.round(2)
+    array([[0.  , 0.51],
+           [0.51, 0.  ]])
+    """
 
     statistic: Any
     pvalue: Any

@@ -32,6 +32,13 @@ class AlphaPath(Sequence[KDITransformer]):
     ----------
     alphas : ndarray of shape (n_alphas,)
         Ascending.
+
+    Examples
+    --------
+    >>> import kdi
+    >>> path = kdi.alpha_path([[0.0], [1.0], [2.0], [100.0]])
+    >>> len(path), path[:3].alphas.tolist()
+    (20, [0.05, 0.07, 0.1])
     """
 
     def __init__(self, alphas: Floats, finest: KDITransformer) -> None:

@@ -256,8 +256,8 @@ class Sketch:
     def error_bound(self, bandwidth: float, kernel: str = "polyexp", order: int = 4) -> float:
         """The most that the cells can move the kernel density integral T at this bandwidth, anywhere.
 
-        A cell's Taylor expansion stops after the third moment; the rest is at most (w/2h)^4 / 24 max|G''''|, and enters
-        T twice, divided by P_h(X(1), X(N)) >= G(range/h) - 1/2.
+        A cell's Taylor expansion stops after the third moment; the rest is at most ``(w/2h)^4 / 24 max|G''''|``, and
+        enters T twice, divided by P_h(X(1), X(N)) >= G(range/h) - 1/2.
         """
         if not 0 < bandwidth < inf:
             raise ValueError(f"bandwidth must be positive and finite, got {bandwidth!r}.")

@@ -148,8 +148,15 @@ def fit(
 
     Examples
     --------
-    >>> transformer = kdi.spark.fit(kdi.KDITransformer(), df, columns=["age", "income"])  # doctest: +SKIP
-    >>> kdi.spark.transform(transformer, df).write.parquet("out")  # doctest: +SKIP
+    >>> import kdi
+    >>> import kdi.spark
+    >>> df = spark.createDataFrame([(25, 1.0), (31, 7.0), (58, 3.0)], ["age", "income"])  # doctest: +SKIP
+    >>> transformer = kdi.spark.fit(kdi.KDITransformer(alpha=0), df, columns=["age", "income"])  # doctest: +SKIP
+    >>> levels = kdi.spark.transform(transformer, df)  # doctest: +SKIP
+    >>> [row["income"] for row in levels.collect()]  # doctest: +SKIP
+    [0.0, 1.0, 0.5]
+    >>> [row["age"] for row in kdi.spark.inverse_transform(transformer, levels).collect()]  # doctest: +SKIP
+    [25.0, 31.0, 58.0]
     """
     if not hasattr(estimator, "_fit_parts"):
         raise TypeError(f"estimator must be a KDITransformer or KDIDiscretizer, got a {type(estimator).__name__}.")
@@ -214,6 +221,11 @@ def sketch_table(
         By default all columns but that of the weights.
     weights : str, optional
         Name of a column: a weight of 2 is a repetition, a weight of 0 a removal.
+
+    Examples
+    --------
+    >>> kdi.spark.sketch_table(spark.createDataFrame([(2.0,), (5.0,)], ["height"]))  # doctest: +SKIP
+    {'height': Sketch(count=2, minimum=2.0, maximum=5.0, exact)}
     """
     parts = SparkParts(df, columns, weights)
     return dict(zip(parts.names or [], sketch_parts(parts), strict=True))
@@ -245,6 +257,12 @@ def corr(
     -------
     pandas DataFrame, labelled on both sides
         With `pvalues`, a named tuple of two: `statistic` and `pvalue`.
+
+    Examples
+    --------
+    >>> df = spark.createDataFrame([(1.0, 2.0), (2.0, 1.0), (3.0, 5.0)], ["x", "y"])  # doctest: +SKIP
+    >>> round(kdi.spark.corr(df).loc["x", "y"], 2)  # doctest: +SKIP
+    0.7
     """
     parts = SparkParts(df, columns, weights)
     statistic, pvalue = corr_parts(parts, alpha=alpha, kernel=kernel, min_periods=min_periods, pvalues=pvalues)
@@ -307,6 +325,13 @@ def label(clusters: Clusters, df: DataFrame, column: str, name: str = "cluster")
     -------
     pyspark.sql.DataFrame
         The new column is an int, null where the value is null or NaN.
+
+    Examples
+    --------
+    >>> df = spark.createDataFrame([(x,) for x in (1.0, 2.0, 3.0, 101.0, 102.0, 103.0)], ["x"])  # doctest: +SKIP
+    >>> found = kdi.spark.cluster(df, "x")  # doctest: +SKIP
+    >>> [row["cluster"] for row in kdi.spark.label(found, df, "x").collect()]  # doctest: +SKIP
+    [0, 0, 0, 1, 1, 1]
     """
     check_frame(df)
     place = find(df, [column])[0]

@@ -79,7 +79,7 @@ class KDITransformerCV(FittedMaps):
     scores_ : ndarray of shape (n_alphas, n_features), or (n_alphas, 1) with per_feature=False
         The score with a feature at each alpha and the others as they were when it was visited last. Of the ridge model,
         the share of the variance of y (of the indicators of classes) that is explained in rows left out.
-    standard_errors_ : ndarray of the shape of scores_
+    standard_errors_ : ndarray of the shape of `scores_`
         Standard errors of the differences to the score at `reference_alpha_`.
     reference_alpha_ : float
         `common_alpha_`, or 1 (the nearest to it) with per_feature=False.

@@ -52,9 +52,9 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
     ----------
     n_quantiles_, subsample_ : int
         Number of landmarks, and of rows used.
-    references_ : ndarray of shape (n_quantiles_,)
+    references_ : ndarray of shape (n_quantiles,)
         Levels evenly spaced in [0, 1].
-    quantiles_ : ndarray of shape (n_quantiles_, n_features)
+    quantiles_ : ndarray of shape (n_quantiles, n_features)
         The values at which the transformation takes these levels.
     transformer_ : kdi.KDITransformer
         What does the work. Its `error_bound_` is that of the integral, without the straight lines.
