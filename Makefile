@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(wildcard cpp/*) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test check bench experiments clean
+.PHONY: demo test check docs bench experiments clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/installed-plot
@@ -18,6 +18,10 @@ check: $(VENV)/installed-check
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The pages lie in the site as they do in the repository, so the source is all of it; no warning is let pass.
+docs: $(VENV)/installed-docs
+	$(BIN)/python -m sphinx -W --keep-going --quiet -c docs . docs/_build
 
 bench: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks

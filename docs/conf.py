@@ -1,0 +1,92 @@
+"""How Sphinx builds the site: `make docs`.
+
+The source directory is the root of the repository, so that a link or a picture of a page is found at the same relative
+path on a code host and in the site, and the pages of experiments and benchmarks need no copies. Nothing is fetched from
+a network: no intersphinx, and formulas are MathML, which browsers draw by themselves.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
+
+import kdi
+
+project = "kdi"
+version = release = kdi.__version__
+html_title = f"kdi {release}"
+
+root_doc = "docs/index"
+include_patterns = [
+    "docs/**",
+    "experiments/RESULTS.md",
+    "experiments/results/*.md",
+    "benchmarks/results/results.md",
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+]
+exclude_patterns = ["docs/_*", ".*", "build", "out", "src", "tests", "cpp", "**/quick", "**/.cache"]
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "sphinx_gallery.gen_gallery",
+    "sphinx_copybutton",
+    "mathml",
+    "names",
+    "front_door",
+]
+templates_path = [str(Path(__file__).parent / "_templates")]
+# Pages that experiments write go from their title to headings of the third level.
+suppress_warnings = ["config.cache", "myst.header"]
+
+# Markdown.
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 4  # the same names of headings as on code hosts
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+# The reference. Types are those that docstrings give in words; signatures stay readable without annotations.
+autodoc_typehints = "none"
+autodoc_class_signature = "mixed"
+autodoc_member_order = "bysource"
+autosummary_generate = True
+numpydoc_show_class_members = False  # the template of a class shows its methods in full
+numpydoc_xref_param_type = False
+default_role = "py:obj"  # `names` makes plain code of what leads nowhere, such as parameters
+
+# The gallery of examples, each of which runs when the site is built.
+sphinx_gallery_conf = {
+    "examples_dirs": "examples/gallery",
+    "gallery_dirs": "docs/auto_examples",
+    "filename_pattern": r"plot_",
+    "within_subsection_order": "FileNameSortKey",
+    "remove_config_comments": True,
+    "show_memory": False,
+    "show_signature": False,
+    "write_computation_times": False,
+    "min_reported_time": 1e9,
+    "abort_on_example_error": True,
+    "plot_gallery": "True",
+    "download_all_examples": False,
+}
+warnings.filterwarnings("error", module="kdi")
+
+# Furo: light and dark by the reader's own setting, usable by keyboard and on paper, kept up by one of pip's maintainers,
+# and made of a few files that come with it: no fonts or scripts of other sites.
+html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["kdi.css"]
+html_copy_source = False
+html_show_sphinx = False
+html_show_copyright = False
+html_theme_options = {
+    "light_css_variables": {"color-brand-primary": "#8a1c5b", "color-brand-content": "#8a1c5b"},
+    "dark_css_variables": {"color-brand-primary": "#f08ac4", "color-brand-content": "#f08ac4"},
+}
