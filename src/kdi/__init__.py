@@ -10,13 +10,16 @@ from kdi.transformer import KDITransformer
 if TYPE_CHECKING:
     from kdi import compat, data
     from kdi.alpha_display import AlphaDisplay
+    from kdi.cluster_display import ClusterDisplay
     from kdi.clusters import cluster
     from kdi.comparison import compare_correlations
     from kdi.correlate import correlation
+    from kdi.correlation_display import CorrelationDisplay
     from kdi.discretizer import KDIDiscretizer
+    from kdi.explorer import ExplorerPage, explore
+    from kdi.kdi_display import KDIDisplay
     from kdi.matrix import corr
     from kdi.paths import ALPHAS, alpha_path
-    from kdi.plotting import ClusterDisplay, CorrelationDisplay
     from kdi.streams import sketch_table
     from kdi.tuning import KDITransformerCV
 
@@ -26,7 +29,9 @@ __all__ = [
     "AlphaDisplay",
     "ClusterDisplay",
     "CorrelationDisplay",
+    "ExplorerPage",
     "KDIDiscretizer",
+    "KDIDisplay",
     "KDITransformer",
     "KDITransformerCV",
     "Sketch",
@@ -37,6 +42,7 @@ __all__ = [
     "corr",
     "correlation",
     "data",
+    "explore",
     "sketch_table",
 ]
 __version__ = "0.1.0"
@@ -45,15 +51,18 @@ __version__ = "0.1.0"
 _LATER = {
     "ALPHAS": "kdi.paths",
     "AlphaDisplay": "kdi.alpha_display",
-    "ClusterDisplay": "kdi.plotting",
-    "CorrelationDisplay": "kdi.plotting",
+    "ClusterDisplay": "kdi.cluster_display",
+    "CorrelationDisplay": "kdi.correlation_display",
+    "ExplorerPage": "kdi.explorer",
     "KDIDiscretizer": "kdi.discretizer",
+    "KDIDisplay": "kdi.kdi_display",
     "KDITransformerCV": "kdi.tuning",
     "alpha_path": "kdi.paths",
     "cluster": "kdi.clusters",
     "compare_correlations": "kdi.comparison",
     "corr": "kdi.matrix",
     "correlation": "kdi.correlate",
+    "explore": "kdi.explorer",
     "sketch_table": "kdi.streams",
 }
 

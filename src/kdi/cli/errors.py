@@ -1,0 +1,83 @@
+"""What the command line says on stderr: one line each, whatever names and messages hold."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+LONGEST = 600  # characters of a message: names may be long, and parts of a file get into messages
+# What messages of the package call things, and what they are called here.
+WORDS = {
+    "Input X contains": "contains",
+    "sample_weight": "--weights",
+    "; kdi.sketch_table(source, columns=[…]) chooses columns for fit_sketches": "; --columns chooses columns",
+}
+
+
+class Refusal(Exception):
+    """What was asked for cannot be done; the message says why."""
+
+
+def one_line(message: Any) -> str:
+    """A message on one line, of letters that can be shown."""
+    text = str(message)
+    for ours, theirs in WORDS.items():
+        text = text.replace(ours, theirs)
+    shown = "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text.strip())
+    return shown if len(shown) <= LONGEST else f"{shown[:LONGEST]} …"
+
+
+def say(message: Any) -> None:
+    """A line on stderr, where there is one."""
+    if sys.stderr is not None:
+        with suppress(OSError, ValueError):
+            sys.stderr.write(f"kdi: {one_line(message)}\n")
+            sys.stderr.flush()
+
+
+def note(message: Any) -> None:
+    """A line on something that is no error, but that one should know."""
+    say(f"note: {message}")
+
+
+@contextmanager
+def warnings_as_notes() -> Iterator[None]:
+    """Warnings of the package as notes, each once."""
+    said: set[str] = set()
+
+    def show(message: Any, *_: Any, **__: Any) -> None:
+        if str(message) not in said:
+            said.add(str(message))
+            note(message)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for kind in (UserWarning, RuntimeWarning):
+            warnings.simplefilter("always", kind)
+        warnings.showwarning = show
+        yield
+
+
+@contextmanager
+def about(name: str) -> Iterator[None]:
+    """Errors that say what they are about."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        if name in str(error):
+            raise
+        raise Refusal(f"{name}: {error}") from error
+
+
+def one_of(error: BaseException) -> str:
+    """An error in words."""
+    if isinstance(error, MemoryError):
+        return "there is not enough memory."
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return f"{error.filename!r}: {error.strerror}"
+    if isinstance(error, Refusal | ValueError | TypeError | OSError | ImportError):
+        return str(error) or type(error).__name__
+    return f"{type(error).__name__}: {error}; this should not happen, and KDI_TRACEBACK=1 shows where it did."

@@ -1,0 +1,198 @@
+"""What is read: files, globs and standard input as one table, its columns, and its rows as often as a command asks.
+
+Small tables are read once and kept, large ones are read anew each time, batch by batch.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from kdi._names import quoted
+from kdi.cli.choices import as_columns
+from kdi.cli.errors import Refusal, note
+from kdi.sources import ArrowParts, Source, open_source, require_pyarrow
+
+IN_MEMORY = 2**26  # bytes of files, and then of columns, that are kept
+GROWS = {".gz": 5, ".parquet": 3, ".pq": 3}  # by how much files are smaller than what they hold, roughly
+MAGIC = {b"PAR1": ".parquet", b"\x1f\x8b": ".csv.gz"}
+STDIN = "standard input"
+
+
+@dataclass(frozen=True)
+class Input:
+    """A table that a user named.
+
+    Attributes
+    ----------
+    paths : list of str
+        Its files.
+    spooled : str or None
+        The file that standard input was written to, where it is one of them.
+    """
+
+    paths: list[str]
+    spooled: str | None = None
+
+    @property
+    def title(self) -> str:
+        """What messages call it."""
+        first = STDIN if self.paths[0] == self.spooled else self.paths[0]
+        return first if len(self.paths) == 1 else f"{first} and {len(self.paths) - 1} more"
+
+    @cached_property
+    def source(self) -> Source:
+        with self.named():
+            return open_source(self.paths)
+
+    @cached_property
+    def is_large(self) -> bool:
+        sizes = [os.path.getsize(path) * GROWS.get(os.path.splitext(path)[1].lower(), 1) for path in self.paths]
+        return sum(sizes) > IN_MEMORY
+
+    @property
+    def shows_progress(self) -> bool:
+        """Whether there is someone to show it to, and time to see it."""
+        return self.is_large and sys.stderr is not None and sys.stderr.isatty()
+
+    @contextmanager
+    def named(self) -> Iterator[None]:
+        """Errors that call standard input by its name, not by that of the file that it is kept in."""
+        try:
+            yield
+        except Exception as error:
+            if self.spooled is None or self.spooled not in str(error):
+                raise
+            raise Refusal(str(error).replace(repr(self.spooled), STDIN).replace(self.spooled, STDIN)) from error
+
+    def features(self, columns: list[str] | None, weights: str | None, others: str) -> list[str]:
+        """The columns that were chosen or else all numbers; a note says what becomes of the `others`."""
+        names = self.source.names
+        if weights is not None:
+            self._check([weights])
+        if columns is not None:
+            chosen = as_columns(columns, names)
+            if weights in chosen:
+                raise Refusal(f"column {weights!r} holds the weights, and cannot be one of --columns too.")
+            self._check(chosen)
+            return chosen
+        usual = [name for name in self.source.usual if name != weights]
+        chosen = [name for name in usual if self._is_feature(name)]
+        if not chosen:
+            raise Refusal(f"{self.title} has no numeric column; {self._what_there_is()}")
+        if len(chosen) < len(usual):
+            left = [name for name in usual if name not in set(chosen)]
+            note(f"{quoted(left)} {'is not numeric and' if len(left) == 1 else 'are not numeric and'} {others}.")
+        return chosen
+
+    def parts(self, features: list[str], weights: str | None = None) -> ArrowParts:
+        """Numbers of these columns, to be read as often as need be."""
+        wanted = features if weights is None else [*features, weights]
+        with self.named():
+            table = None if self.is_large else _kept(self.source.select(wanted))
+        if table is not None and not table.num_rows:
+            raise Refusal(f"{self.title} has no rows.")
+        source = self.paths if table is None else table
+        return ArrowParts(source, weights, columns=features, progress=self.shows_progress, argument="--weights")
+
+    def _is_feature(self, name: str) -> bool:
+        import pyarrow.types as kinds
+
+        from kdi._arrow import is_number
+
+        kind = self.source.schema.field(name).type
+        return is_number(kind) and not kinds.is_boolean(kind)
+
+    def _check(self, chosen: list[str]) -> None:
+        """Raise unless these columns are there, once each, and are numbers."""
+        from kdi._arrow import is_number
+
+        missing = [name for name in chosen if name not in set(self.source.names)]
+        if missing:
+            raise Refusal(f"{self.title} has no column {quoted(missing)}; {self._what_there_is()}")
+        twice = [name for name in dict.fromkeys(chosen) if chosen.count(name) > 1]
+        if twice:
+            raise Refusal(f"columns are named once each, but {quoted(twice)} is named more than once.")
+        for name in chosen:
+            kind = self.source.schema.field(name).type
+            if not is_number(kind):
+                raise Refusal(f"column {name!r} of {self.title} must be numbers, but holds {self._example(name, kind)}.")
+
+    def _example(self, name: str, kind: Any) -> str:
+        """What a column holds, and the first value that is no number."""
+        for batch in self.source.select(name).batches():
+            for value in batch.column(0).to_pylist():
+                try:
+                    float("nan" if value is None or value == "" else value)
+                except (TypeError, ValueError):
+                    return f"{kind}, {str(value)[:60]!r} for example"
+        return str(kind)
+
+    def _what_there_is(self) -> str:
+        names = self.source.names
+        if len(names) == 1:
+            for sign, word in ((";", "semicolons"), ("\t", "tabs")):
+                if sign in names[0]:
+                    return (
+                        f"its one column is {names[0]!r}, which looks like several with {word} between them; "
+                        "CSV files must have commas."
+                    )
+        return f"its columns are {quoted(names, 20)}."
+
+
+@contextmanager
+def opened(given: list[str]) -> Iterator[Input]:
+    """The table that files, globs and - for standard input stand for."""
+    require_pyarrow()
+    from kdi._files import expand_paths, kind_of
+
+    if given.count("-") > 1:
+        raise Refusal("standard input, -, can be read only once.")
+    with ExitStack() as stack:
+        paths, kept = [], None
+        for one in given:
+            if one == "-":
+                kept = stack.enter_context(_spooled())
+                paths.append(kept)
+            else:
+                paths += expand_paths(one)
+        for path in paths:
+            kind_of(path)
+        table = Input(paths, kept)
+        with table.named():
+            yield table
+
+
+@contextmanager
+def _spooled() -> Iterator[str]:
+    """Standard input as a file, which is gone in the end: what is read more than once needs one."""
+    if sys.stdin is None:
+        raise Refusal("there is no standard input to read.")
+    stream = sys.stdin.buffer
+    start = stream.read(4)
+    suffix = next((suffix for magic, suffix in MAGIC.items() if start.startswith(magic)), ".csv")
+    with tempfile.NamedTemporaryFile(prefix="kdi-", suffix=suffix, delete_on_close=False) as file:
+        file.write(start)
+        shutil.copyfileobj(stream, file, 2**20)
+        file.close()
+        yield file.name
+
+
+def _kept(source: Source) -> Any:
+    """The rows in memory, or None where there are too many after all."""
+    import pyarrow as pa
+
+    batches, size = [], 0
+    for batch in source.batches():
+        batches.append(batch)
+        size += batch.nbytes
+        if size > 4 * IN_MEMORY:
+            return None
+    return pa.Table.from_batches(batches, source.schema)

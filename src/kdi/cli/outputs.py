@@ -1,0 +1,90 @@
+"""What is written: tables as CSV or Parquet, to a file that appears when it is whole, or to standard output."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from kdi._writing import target_path, written_aside
+from kdi.cli.errors import Refusal
+from kdi.sinks import SinkKind, sink_kind, write_batches
+from kdi.streams import Stream
+
+KINDS: dict[str, SinkKind] = {"csv": "CSV", "parquet": "Parquet"}
+SUFFIXES = (".csv", ".csv.gz", ".parquet", ".pq")
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where a table goes; a path of None is standard output."""
+
+    path: str | None
+    kind: SinkKind
+
+    @classmethod
+    def of(cls, text: str, form: str | None) -> Output:
+        """What -o and --format ask for, once it is known that it can be written."""
+        if text == "-":
+            kind = KINDS[form or "csv"]
+            if kind == "Parquet" and sys.stdout.isatty():
+                raise Refusal("Parquet is not shown on a terminal; -o FILE writes it to a file.")
+            return cls(None, kind)
+        if not text.lower().endswith(SUFFIXES):
+            raise Refusal(f"output {text!r} must end in {', '.join(SUFFIXES)}, or be - for standard output.")
+        if form is not None and KINDS[form] != sink_kind(text):
+            raise Refusal(f"--format {form} and the name {text!r} do not agree.")
+        return cls(target_path(text, "a Parquet or CSV file"), sink_kind(text))
+
+    @property
+    def title(self) -> str:
+        return "standard output" if self.path is None else self.path
+
+    def write(self, stream: Stream) -> int:
+        """Write a table, and return the number of its rows."""
+        if self.path is None:
+            target = sys.stdout.buffer
+            n_rows = write_batches(stream.batches, stream.schema, target, self.kind, stream.features, gzip=False)
+            target.flush()
+            return n_rows
+        compressed = self.path.lower().endswith(".gz")
+        with written_aside(self.path) as aside:
+            return write_batches(stream.batches, stream.schema, aside, self.kind, stream.features, gzip=compressed)
+
+    def write_table(self, table: Any) -> int:
+        """Write a small table of pyarrow."""
+        return self.write(Stream(iter(table.to_batches()), table.schema, []))
+
+
+def refuse_the_same(written: dict[str, str | None], read: dict[str, list[str]]) -> None:
+    """Raise where a file would be written over another that is written, or over one that is read."""
+    targets = {what: os.path.realpath(path) for what, path in written.items() if path is not None}
+    for what, path in targets.items():
+        for other, place in targets.items():
+            if other != what and place == path:
+                raise Refusal(f"{what} and {other} are the same file, {path!r}.")
+        for other, places in read.items():
+            if path in {os.path.realpath(place) for place in places}:
+                raise Refusal(f"{what} would replace {other}, {path!r}.")
+
+
+@contextmanager
+def saved_beside(path: str | None, text: str) -> Iterator[None]:
+    """Text that is written to a file if what is done in the meantime succeeds."""
+    if path is None:
+        yield
+        return
+    with written_aside(path) as aside:
+        with open(aside, "w", encoding="utf-8") as file:
+            file.write(text)
+        yield
+
+
+def print_text(text: str) -> None:
+    """Text on standard output, in UTF-8 whatever the terminal says."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
+    sys.stdout.buffer.flush()

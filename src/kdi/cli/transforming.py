@@ -1,0 +1,103 @@
+"""kdi transform, apply and inverse: tables through the transformation, and back."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import Any
+
+from kdi._names import quoted
+from kdi._writing import target_path
+from kdi.cli.choices import as_alpha
+from kdi.cli.errors import Refusal, about, say
+from kdi.cli.inputs import Input, opened
+from kdi.cli.outputs import Output, refuse_the_same, saved_beside
+from kdi.saving import DISCRETIZER
+from kdi.streams import Stream, table_map, transform_named
+from kdi.transformer import KDITransformer
+
+
+def transform(options: argparse.Namespace) -> None:
+    """Learn the transformation of a table, and write the table transformed."""
+    with opened(options.input) as table:
+        output = Output.of(options.output, options.format)
+        model = None if options.save is None else target_path(options.save, "a model")
+        refuse_the_same({"--output": output.path, "--save": model}, {})
+        refuse_the_same({"--save": model}, {"the input": table.paths})
+        _refuse_one_of_many(output, table)
+        features = table.features(options.columns, options.weights, "pass through unchanged")
+        transformer = KDITransformer(
+            as_alpha(options.alpha, features),
+            kernel=options.kernel,
+            output_distribution="normal" if options.normal else "uniform",
+            out_of_range=options.out_of_range,
+        )
+        parts = table.parts(features, options.weights)
+        if table.shows_progress:
+            say(f"reading {quoted(features)} of {table.title}")
+        with about(table.title):
+            transformer._fit_parts(parts)
+            stream = _stream(transformer, table, output)
+            with saved_beside(model, "" if model is None else transformer.to_json()):
+                _write(stream, table, output)
+
+
+def apply(options: argparse.Namespace) -> None:
+    """Transform a table with a model that was saved."""
+    _map(options, "transform")
+
+
+def inverse(options: argparse.Namespace) -> None:
+    """Turn a table that was transformed back into values."""
+    _map(options, "inverse_transform")
+
+
+def _map(options: argparse.Namespace, method: str) -> None:
+    model = read_model(options.model)
+    with opened(options.input) as table:
+        output = Output.of(options.output, options.format)
+        refuse_the_same({"--output": output.path}, {"the model": [options.model]})
+        _refuse_one_of_many(output, table)
+        with about(table.title):
+            _write(_stream(model, table, output, method), table, output)
+
+
+def read_model(path: str) -> Any:
+    """The fitted estimator that a file holds."""
+    from kdi.discretizer import KDIDiscretizer
+
+    path = os.path.expanduser(path)
+    if not os.path.exists(path):
+        raise Refusal(f"there is no model {path!r}.")
+    with open(path, "rb") as file:
+        text = file.read()
+    cls: Any = KDIDiscretizer if DISCRETIZER.encode() in text[:1000] else KDITransformer
+    try:
+        model = cls.from_json(text)
+    except ValueError as error:
+        raise Refusal(f"{path!r} cannot be used as a model: {error}") from error
+    if isinstance(model, KDIDiscretizer):
+        model.encode = "ordinal"  # a column of a table stays one, whatever the model was fitted for
+    return model
+
+
+def _refuse_one_of_many(output: Output, table: Input) -> None:
+    """One file may be transformed in its place, but of many, one must not become all of them."""
+    if len(table.paths) > 1:
+        refuse_the_same({"--output": output.path}, {"one of the inputs": table.paths})
+
+
+def _stream(estimator: Any, table: Input, output: Output, method: str = "transform") -> Stream:
+    return transform_named(
+        estimator,
+        table.paths,
+        text=output.kind == "CSV",
+        progress=table.shows_progress,
+        function=table_map(estimator, method),
+    )
+
+
+def _write(stream: Stream, table: Input, output: Output) -> None:
+    if table.shows_progress:
+        say(f"writing {output.title}")
+    output.write(stream)

@@ -1,0 +1,240 @@
+// Cluster boundaries: the valleys of a Gaussian density of the T, as kdi.cluster finds them (kdi/modes.py).
+//
+// What differs from Python: the T of a cell's values are two points, one deviation to each side of their mean, and the walk
+// over knots sees the density with an error of some 1e-8, so that valleys shallower than 1e-7 are closed (1e-8 there). The
+// places of the valleys are then found by the same Newton's method on the sum itself.
+
+const KNOTS_PER_BANDWIDTH = 32;
+const NOTHING = 1e-8; // of the highest density: less than one value among ten million makes
+const SHALLOW = 1e-7; // depth of a valley that is no more than rounding
+const REACH = 39; // bandwidths beyond which a Gaussian is no number
+const APART = 16; // bandwidths between two clumps of points that do not see each other
+const WINDOW = 8; // bandwidths that a point reaches on the knots
+const MARGIN = WINDOW * KNOTS_PER_BANDWIDTH;
+const KERNEL = Float64Array.from({ length: 2 * MARGIN + 1 }, (_, k) => Math.exp(-0.5 * ((k - MARGIN) / KNOTS_PER_BANDWIDTH) ** 2));
+
+// The T of a column's values: ascending places with their share of the weight.
+function levelPoints(cells, curve) {
+  const split = cells.terms > 1;
+  const places = new Float64Array(cells.length * (split ? 2 : 1));
+  const masses = new Float64Array(places.length);
+  const ranked = curve instanceof LineCurve && curve.levels.length === cells.length && cells.length > 2;
+  for (let i = 0; i < cells.length; i++) {
+    if (!split) {
+      places[i] = curve.level(cells.positions[i]);
+      masses[i] = cells.mass(i);
+      continue;
+    }
+    const [middle, deviation] = cells.middle(i);
+    const level = ranked ? curve.levels[i] : curve.level(middle);
+    let spread = curve.slope(middle) * deviation;
+    if (ranked) {
+      // Ranks are evenly spread within a cell, however its values are, unless they are all the same.
+      const several = deviation > 0.01 * cells.width;
+      spread = several ? Math.sqrt(Math.max(cells.mass(i) ** 2 - cells.count ** -2, 0) / 12) : 0;
+    }
+    places[2 * i] = Math.max(level - spread, 0);
+    places[2 * i + 1] = Math.min(level + spread, 1);
+    masses[2 * i] = masses[2 * i + 1] = 0.5 * cells.mass(i);
+  }
+  // Neighbouring cells may overlap a little.
+  for (let i = 1; i < places.length; i++) {
+    const place = places[i];
+    const mass = masses[i];
+    let k = i;
+    for (; k && places[k - 1] > place; k--) {
+      places[k] = places[k - 1];
+      masses[k] = masses[k - 1];
+    }
+    places[k] = place;
+    masses[k] = mass;
+  }
+  return { places, masses };
+}
+
+function deviationOf({ places, masses }) {
+  let total = 0;
+  let mean = 0;
+  for (let i = 0; i < places.length; i++) {
+    total += masses[i];
+    mean += masses[i] * places[i];
+  }
+  mean /= total;
+  let square = 0;
+  for (let i = 0; i < places.length; i++) square += masses[i] * (places[i] - mean) ** 2;
+  return Math.sqrt(square / total);
+}
+
+// Scott's rule with the deviation of a sample (ddof=1).
+function scottBandwidth(points, weight) {
+  return weight ** -0.2 * (weight > 1 ? Math.sqrt(weight / (weight - 1)) : 1) * deviationOf(points);
+}
+
+// Stretches of points with wide gaps between them: [first, end) each.
+function clumpsOf(places, gap) {
+  const clumps = [];
+  let first = 0;
+  for (let i = 1; i <= places.length; i++) {
+    if (i === places.length || places[i] - places[i - 1] > gap) {
+      clumps.push({ first, end: i, low: places[first], high: places[i - 1] });
+      first = i;
+    }
+  }
+  return clumps;
+}
+
+// The density (up to a factor) on knots around a clump: points are shared among four knots by cubic interpolation, so
+// that all kernels are the same few numbers.
+function densityOnKnots({ places, masses }, clump, bandwidth) {
+  const step = bandwidth / KNOTS_PER_BANDWIDTH;
+  const start = clump.low - (MARGIN + 1) * step;
+  const size = Math.ceil((clump.high - clump.low) / step) + 2 * MARGIN + 4;
+  const shares = new Float64Array(size);
+  for (let i = clump.first; i < clump.end; i++) {
+    const at = (places[i] - start) / step;
+    const k = Math.floor(at);
+    const u = at - k;
+    const mass = masses[i];
+    shares[k - 1] -= (mass * u * (u - 1) * (u - 2)) / 6;
+    shares[k] += (mass * (u + 1) * (u - 1) * (u - 2)) / 2;
+    shares[k + 1] -= (mass * (u + 1) * u * (u - 2)) / 2;
+    shares[k + 2] += (mass * (u + 1) * u * (u - 1)) / 6;
+  }
+  const heights = new Float64Array(size);
+  for (let k = 0; k < size; k++) {
+    const share = shares[k];
+    if (share === 0) continue;
+    const from = Math.max(MARGIN - k, 0);
+    const to = Math.min(KERNEL.length, size + MARGIN - k);
+    for (let j = from, at = k - MARGIN + from; j < to; j++, at++) heights[at] += share * KERNEL[j];
+  }
+  const knots = Float64Array.from(shares, (_, k) => start + k * step);
+  return { start, step, heights, points: { places: knots, masses: shares } };
+}
+
+// A clump no wider than two bandwidths has one peak: such a mixture of Gaussians is log-concave.
+function narrowPeak({ places, masses }, clump, bandwidth) {
+  let mass = 0;
+  let moment = 0;
+  for (let i = clump.first; i < clump.end; i++) {
+    mass += masses[i];
+    moment += masses[i] * places[i];
+  }
+  const place = moment / mass;
+  let height = 0;
+  for (let i = clump.first; i < clump.end; i++) height += masses[i] * Math.exp(-0.5 * ((places[i] - place) / bandwidth) ** 2);
+  return { place, height };
+}
+
+// Where the density rises and falls: turning points in order, a bracket each.
+function turnsOf(clump, least, bandwidth) {
+  if (clump.peak) {
+    const { place, height } = clump.peak;
+    if (!(height > least)) return [];
+    const reach = bandwidth * Math.sqrt(2 * Math.log(height / least));
+    return [{ clump, left: place - reach, right: place + reach, place, height }];
+  }
+  const { start, step, heights } = clump.knots;
+  const peaks = [];
+  let rising = null;
+  for (let k = 1; k < heights.length; k++) {
+    if (!(heights[k] > least && heights[k - 1] > least)) continue;
+    const up = heights[k] > heights[k - 1];
+    if (up) {
+      if (rising !== true) peaks.push({ clump, left: start + (k - 1) * step, right: 0, place: 0, height: 0 });
+      rising = true;
+    } else if (heights[k] < heights[k - 1]) {
+      if (!peaks.length) peaks.push({ clump, left: start + (k - 1) * step, right: 0, place: 0, height: 0 });
+      rising = false;
+    }
+    const last = peaks[peaks.length - 1];
+    if (!last) continue;
+    for (const j of [k - 1, k]) {
+      if (heights[j] > last.height) {
+        last.height = heights[j];
+        last.place = start + j * step;
+      }
+    }
+    last.right = start + k * step;
+  }
+  return peaks;
+}
+
+// Height, slope and curvature of the density, up to a factor; what is too far away to change them is left out.
+function bendAt({ places, masses }, place, bandwidth) {
+  const before = lastNotAbove(places, place);
+  const left = before < 0 ? Infinity : place - places[before];
+  const right = before + 1 < places.length ? places[before + 1] - place : Infinity;
+  const nearest = Math.min(left, right) / bandwidth;
+  let height = 0;
+  let slope = 0;
+  let curve = 0;
+  if (nearest > REACH) return [height, slope, curve];
+  const reach = Math.sqrt(nearest * nearest + 2 * 36);
+  for (let i = lastNotAbove(places, place - reach * bandwidth) + 1; i < places.length; i++) {
+    const u = (place - places[i]) / bandwidth;
+    if (u < -reach) break;
+    const weight = masses[i] * Math.exp(-0.5 * u * u);
+    height += weight;
+    slope -= u * weight;
+    curve += (u * u - 1) * weight;
+  }
+  return [height, slope, curve];
+}
+
+// Where the density is lowest between two places: Newton's method, kept inside.
+function valleyBetween(points, left, right, bandwidth) {
+  let place = 0.5 * (left + right);
+  for (let step = 0; step < 100; step++) {
+    const [height, slope, curve] = bendAt(points, place, bandwidth);
+    const move = slope && curve ? (slope / curve) * bandwidth : 0;
+    if (Math.abs(move) <= 1e-12 * bandwidth || right - left <= 1e-15) return { place, height };
+    if (slope < 0) left = place;
+    else right = place;
+    place = place - move >= left && place - move <= right ? place - move : 0.5 * (left + right);
+  }
+  return { place, height: bendAt(points, place, bandwidth)[0] };
+}
+
+// Valleys between the peaks of the density of some T, ascending; the shallowest are closed.
+function valleysOf(points, bandwidth) {
+  const clumps = clumpsOf(points.places, APART * bandwidth);
+  let highest = 0;
+  for (const clump of clumps) {
+    if (clump.high - clump.low <= 2 * bandwidth) clump.peak = narrowPeak(points, clump, bandwidth);
+    else clump.knots = densityOnKnots(points, clump, bandwidth);
+    const heights = clump.peak ? [clump.peak.height] : clump.knots.heights;
+    for (const height of heights) if (height > highest) highest = height;
+  }
+  const peaks = clumps.flatMap((clump) => turnsOf(clump, NOTHING * highest, bandwidth));
+  const step = bandwidth / KNOTS_PER_BANDWIDTH;
+  const valleys = [];
+  for (let i = 0; i + 1 < peaks.length; i++) {
+    // Neighbours on the same knots share the knot where the density turns.
+    const [left, right] = [peaks[i].right, peaks[i + 1].left];
+    const seen = peaks[i].clump === peaks[i + 1].clump && right - left < 2 * step ? peaks[i].clump.knots.points : points;
+    valleys.push(valleyBetween(seen, Math.min(left, right) - step, Math.max(left, right) + step, bandwidth));
+  }
+  for (;;) {
+    let shallowest = -1;
+    let least = SHALLOW;
+    valleys.forEach((valley, i) => {
+      const depth = 1 - valley.height / Math.min(peaks[i].height, peaks[i + 1].height);
+      if (depth < least) [shallowest, least] = [i, depth];
+    });
+    if (shallowest < 0) return valleys.map((valley) => valley.place);
+    valleys.splice(shallowest, 1);
+    peaks.splice(peaks[shallowest].height >= peaks[shallowest + 1].height ? shallowest + 1 : shallowest, 1);
+  }
+}
+
+// Boundaries between clusters as values of x.
+function findBoundaries(cells, curve) {
+  if (!curve) return [];
+  const points = levelPoints(cells, curve);
+  const bandwidth = scottBandwidth(points, cells.weight);
+  if (!(bandwidth > 1e-12)) return [];
+  const found = valleysOf(points, bandwidth).map((level) => cells.minimum + curve.offset(level));
+  const [low, high] = [cells.minimum, cells.minimum + cells.range];
+  return found.filter((x, i) => x > (i ? found[i - 1] : low) && x < high);
+}

@@ -1,0 +1,267 @@
+"use strict";
+// The kernel density integral of a column at one alpha, from the cells of its sketch.
+//
+// A cell at c with moments m_k counts sum_k m_k (-w/b)^k / k! G^(k)((x - c)/b), the Taylor expansion about its centre
+// (kdi/reference.py). The kernel's tail is exp(-u) sum_l a_l u^l / l!, and so are its derivatives: all cells to the left of
+// a point add up to one such row of coefficients, all cells to its right to another. One pass over the cells in each
+// direction leaves these rows at every cell, and T at any x is then two short sums.
+
+const FLAT = 1e-4; // range/bandwidth below which a kernel is level over the range: min-max (kdi/cells.py)
+const TOO_FAR = 700; // bandwidths from which an exponential is no number
+
+function decodeBase64(text) {
+  const binary = atob(text);
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
+  return bytes;
+}
+
+// What is known of a column: positions relative to its minimum, and moments 0 to 3 of each cell in units of its width,
+// or the weight alone where the values themselves are kept.
+class Cells {
+  constructor(feature) {
+    this.positions = new Float64Array(decodeBase64(feature.offsets).buffer);
+    this.moments = Float64Array.from(new Float32Array(decodeBase64(feature.moments).buffer));
+    this.length = this.positions.length;
+    this.terms = this.length ? this.moments.length / this.length : 1;
+    this.width = feature.width;
+    this.count = feature.count;
+    this.weight = feature.weight;
+    this.minimum = feature.minimum;
+    this.range = this.length ? feature.maximum - feature.minimum : 0;
+    this.std = feature.std;
+  }
+
+  mass(cell) {
+    return this.moments[cell * this.terms];
+  }
+
+  // Where the middle of a cell's weight lies, and the deviation about it.
+  middle(cell) {
+    const m = this.moments;
+    const at = cell * this.terms;
+    const place = this.positions[cell];
+    if (this.terms === 1) return [place, 0];
+    const mean = Math.min(Math.max(m[at + 1] / m[at], -0.5), 0.5);
+    const variance = Math.max(m[at + 2] / m[at] - mean * mean, 0);
+    return [Math.min(Math.max(place + mean * this.width, 0), this.range), Math.sqrt(variance) * this.width];
+  }
+}
+
+// Index of the last of some ascending numbers that is not above x; -1 where all are.
+function lastNotAbove(numbers, x) {
+  let low = 0;
+  let high = numbers.length;
+  while (low < high) {
+    const half = (low + high) >> 1;
+    if (numbers[half] <= x) low = half + 1;
+    else high = half;
+  }
+  return low - 1;
+}
+
+// exp(-u) sum_l a_l u^l / l! of one row of coefficients.
+function tailSum(rows, start, size, u) {
+  if (u > TOO_FAR) return 0;
+  let total = 0;
+  for (let l = size - 1; l >= 0; l--) total = rows[start + l] + (total * u) / (l + 1);
+  return total * Math.exp(-u);
+}
+
+// Its derivative by u.
+function tailSlope(rows, start, size, u) {
+  if (u > TOO_FAR) return 0;
+  let total = 0;
+  for (let l = size - 1; l >= 0; l--) {
+    const next = l + 1 < size ? rows[start + l + 1] : 0;
+    total = next - rows[start + l] + (total * u) / (l + 1);
+  }
+  return total * Math.exp(-u);
+}
+
+// The sum of kernel cdfs over the cells, at any offset from the minimum.
+class Sum {
+  constructor(cells, bandwidth, order) {
+    this.cells = cells;
+    this.bandwidth = bandwidth;
+    this.size = order + 1;
+    this.left = this.carry(-1);
+    this.right = this.carry(1);
+    this.below = new Float64Array(cells.length);
+    let total = 0;
+    for (let i = 0; i < cells.length; i++) this.below[i] = total += cells.mass(i);
+  }
+
+  // Rows of coefficients at each cell, of the cells up to there: side -1 from the left, 1 from the right.
+  carry(side) {
+    const { cells, size, bandwidth } = this;
+    const { positions, moments, terms, length } = cells;
+    const rows = new Float64Array(length * size);
+    const kernel = this.derivatives(side);
+    const state = new Float64Array(size);
+    const powers = new Float64Array(size);
+    for (let step = 0; step < length; step++) {
+      const i = side < 0 ? step : length - 1 - step;
+      if (step) {
+        const distance = Math.abs(positions[i] - positions[i + side]) / bandwidth;
+        const decay = distance > TOO_FAR ? 0 : Math.exp(-distance);
+        powers[0] = decay;
+        for (let l = 1; l < size; l++) powers[l] = decay ? (powers[l - 1] * distance) / l : 0;
+        for (let l = 0; l < size; l++) {
+          let moved = 0;
+          for (let k = l; k < size; k++) moved += state[k] * powers[k - l];
+          state[l] = moved;
+        }
+      }
+      for (let l = 0; l < size; l++) {
+        let added = 0;
+        for (let k = 0; k < terms; k++) added += moments[i * terms + k] * kernel[k * size + l];
+        state[l] += added;
+        rows[i * size + l] = state[l];
+      }
+    }
+    return rows;
+  }
+
+  // Coefficients of the tail's derivatives 0 to 3, times (±w/b)^k / k!.
+  derivatives(side) {
+    const { size, cells, bandwidth } = this;
+    const rows = new Float64Array(4 * size);
+    let tail = Array.from({ length: size }, (_, l) => (size - l) / (2 * size));
+    let factor = 1;
+    for (let k = 0; k < 4; k++) {
+      for (let l = 0; l < size; l++) rows[k * size + l] = factor * tail[l];
+      tail = tail.map((one, l) => (l + 1 < size ? tail[l + 1] : 0) - one);
+      factor *= ((side * cells.width) / bandwidth) / (k + 1);
+    }
+    return rows;
+  }
+
+  at(offset) {
+    const { positions, length } = this.cells;
+    const i = lastNotAbove(positions, offset);
+    let total = 0;
+    if (i >= 0) total = this.below[i] - tailSum(this.left, i * this.size, this.size, (offset - positions[i]) / this.bandwidth);
+    const j = i + 1;
+    if (j < length) total += tailSum(this.right, j * this.size, this.size, (positions[j] - offset) / this.bandwidth);
+    return total;
+  }
+
+  density(offset) {
+    const { positions, length } = this.cells;
+    const i = lastNotAbove(positions, offset);
+    let total = 0;
+    if (i >= 0) total -= tailSlope(this.left, i * this.size, this.size, (offset - positions[i]) / this.bandwidth);
+    const j = i + 1;
+    if (j < length) total -= tailSlope(this.right, j * this.size, this.size, (positions[j] - offset) / this.bandwidth);
+    return total / this.bandwidth;
+  }
+}
+
+// T between a column's minimum and maximum, as a function of the offset from the minimum; 0 <= offset <= range.
+class SmoothCurve {
+  constructor(cells, bandwidth, order) {
+    this.sum = new Sum(cells, bandwidth, order);
+    this.range = cells.range;
+    this.first = this.sum.at(0);
+    this.total = this.sum.at(cells.range) - this.first;
+  }
+
+  level(offset) {
+    return Math.min(Math.max((this.sum.at(offset) - this.first) / this.total, 0), 1);
+  }
+
+  slope(offset) {
+    return Math.max(this.sum.density(offset), 0) / this.total;
+  }
+
+  // The offset at which T is `level`: Newton's method, kept between two ends that close in.
+  offset(level) {
+    const positions = this.sum.cells.positions;
+    this.levels ??= positions.map((position) => this.level(Math.min(Math.max(position, 0), this.range)));
+    const cell = lastNotAbove(this.levels, level);
+    let low = cell < 0 ? 0 : Math.max(positions[cell], 0);
+    let high = cell + 1 < positions.length ? Math.min(positions[cell + 1], this.range) : this.range;
+    let place = 0.5 * (low + high);
+    for (let step = 0; step < 200 && high - low > 1e-15 * this.range; step++) {
+      const excess = this.level(place) - level;
+      if (excess === 0) break;
+      if (excess > 0) high = place;
+      else low = place;
+      const next = place - excess / this.slope(place);
+      // Where T is level, Newton's steps are wild: every third step halves.
+      const newton = step % 3 < 2 && next > low && next < high;
+      if (newton && Math.abs(next - place) < 1e-14 * this.range) break;
+      place = newton ? next : 0.5 * (low + high);
+    }
+    return place;
+  }
+}
+
+// Straight lines between knots: min-max, and the mid-ranks of the values or cells at alpha = 0.
+class LineCurve {
+  constructor(knots, levels) {
+    this.knots = knots;
+    this.levels = levels;
+  }
+
+  static ranks(cells) {
+    const { length, positions } = cells;
+    const knots = Float64Array.from(positions);
+    const levels = new Float64Array(length);
+    let below = 0;
+    for (let i = 0; i < length; i++) {
+      levels[i] = below + 0.5 * cells.mass(i);
+      below += cells.mass(i);
+    }
+    const first = levels[0];
+    const total = levels[length - 1] - first;
+    if (!(total > 0)) return LineCurve.straight(cells.range);
+    for (let i = 0; i < length; i++) levels[i] = (levels[i] - first) / total;
+    knots[0] = 0;
+    knots[length - 1] = cells.range;
+    return new LineCurve(knots, levels);
+  }
+
+  static straight(range) {
+    return new LineCurve(Float64Array.of(0, range), Float64Array.of(0, 1));
+  }
+
+  static between(from, to, x) {
+    const i = Math.min(Math.max(lastNotAbove(from, x), 0), from.length - 2);
+    const length = from[i + 1] - from[i];
+    const share = length > 0 ? Math.min(Math.max((x - from[i]) / length, 0), 1) : 0;
+    return to[i] + share * (to[i + 1] - to[i]);
+  }
+
+  level(offset) {
+    return LineCurve.between(this.knots, this.levels, offset);
+  }
+
+  slope(offset) {
+    const i = Math.min(Math.max(lastNotAbove(this.knots, offset), 0), this.knots.length - 2);
+    const length = this.knots[i + 1] - this.knots[i];
+    return length > 0 ? (this.levels[i + 1] - this.levels[i]) / length : 0;
+  }
+
+  offset(level) {
+    return LineCurve.between(this.levels, this.knots, level);
+  }
+}
+
+// T of a column at one alpha; null where there is no range, and so no curve.
+function makeCurve(cells, alpha, kernel) {
+  if (!(cells.length && cells.range > 0)) return null;
+  if (alpha === 0) return LineCurve.ranks(cells);
+  const bandwidth = alpha * cells.std * kernel.scale;
+  if (!(cells.range / bandwidth >= FLAT)) return LineCurve.straight(cells.range);
+  return new SmoothCurve(cells, bandwidth, kernel.order);
+}
+
+// T(x) as KDITransformer has it: clipped outside, a step for a constant, NaN without values.
+function levelAt(cells, curve, x) {
+  if (!cells.length || Number.isNaN(x)) return NaN;
+  const offset = x - cells.minimum;
+  if (!curve) return offset > 0 ? 1 : 0;
+  return curve.level(Math.min(Math.max(offset, 0), cells.range));
+}

@@ -1,0 +1,117 @@
+"""Contents: everything that the page knows of a table, as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from math import inf, isfinite
+from typing import Any
+
+import numpy as np
+
+import kdi
+from kdi._typing import Floats, Table
+from kdi.explorer.correlations import ALPHAS, correlations
+from kdi.explorer.features import GATHERED, KERNEL, SMALLEST, as_base64, described
+from kdi.explorer.readings import Readings, name_of, open_readings
+from kdi.explorer.scatter import BINS, bin_edges, scatter_counts, scatter_pairs
+from kdi.parts import MappedParts, gather_parts
+from kdi.sketch import Sketch
+
+MOST_CORRELATED = 200  # columns; of more, matrices would be most of the page, and nobody could read them
+DIGITS = 7  # of correlations
+
+
+def contents(
+    source: Any, *, columns: Iterable[str] | str | None, weights: Any, title: str | None, progress: bool
+) -> dict[str, Any]:
+    """What the page embeds, as plain values that JSON has."""
+    readings = open_readings(source, columns, weights, progress)
+    gathered = gather_parts(readings.parts, KERNEL, lambda totals: np.full_like(totals, GATHERED))
+    if not gathered.n_rows:
+        raise ValueError("there are no rows to explore.")
+    if not gathered.has_weight:
+        raise ValueError("weights are zero in every row, which leaves no row to explore.")
+    sketches = gathered.finite(readings.names)
+    left_out = dict(readings.left_out)
+    shown = {}
+    for name, sketch in zip(readings.names, sketches, strict=True):
+        if sketch.range == inf:
+            left_out[name] = "its values lie further apart than the largest number"
+        else:
+            shown[name] = sketch
+    if not shown:
+        raise ValueError("there is no column to explore: values lie further apart than the largest number.")
+    found, reason = _correlations(readings, shown, gathered.n_rows)
+    file = name_of(source)
+    return {
+        "title": str(title) if title is not None else file or "A table",
+        "source": file,
+        "rows": gathered.n_rows,
+        "version": kdi.__version__,
+        "order": KERNEL.order,
+        "scale": KERNEL.scale,
+        "alphas": _plain(slider_alphas()),
+        "features": [described(name, sketch) for name, sketch in shown.items()],
+        "left_out": [{"name": name, "reason": why} for name, why in left_out.items()],
+        "correlations": found,
+        "no_correlations": reason,
+    }
+
+
+def as_json(payload: dict[str, Any]) -> bytes:
+    """In ASCII, so that names of any characters go through, and without numbers that JSON does not have."""
+    return json.dumps(payload, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode("ascii")
+
+
+def slider_alphas() -> Floats:
+    """The steps of the slider, from ranks to min-max."""
+    below, above = np.geomspace(SMALLEST, 1.0, 61), np.geomspace(1.0, 10.0, 47)[1:]
+    return np.concatenate([[0.0], [float(f"{alpha:.3g}") for alpha in [*below, *above]], [inf]])
+
+
+def _correlations(
+    readings: Readings, shown: dict[str, Sketch], n_rows: int
+) -> tuple[dict[str, Any] | None, str | None]:
+    """Matrices and scatter, or why there are none; or why there are not all."""
+    features = [place for place, sketch in enumerate(shown.values()) if sketch.range > 0]
+    if len(features) < 2:
+        return None, "It takes two columns with different values to have a correlation."
+    if not readings.parts.again:
+        return None, "The table was a stream that can be read only once, and correlations take a second reading."
+    reason = None
+    if len(features) > MOST_CORRELATED:
+        reason = f"Correlations are those of the first {MOST_CORRELATED} of {len(features)} columns."
+        features = features[:MOST_CORRELATED]
+    names, sketches = list(shown), list(shown.values())
+    places, sketches = [readings.names.index(names[j]) for j in features], [sketches[j] for j in features]
+    parts = MappedParts(readings.parts, lambda columns: _chosen(columns, places), len(places))
+    correlated, matrices = correlations(parts, sketches, n_rows)
+    pairs, edges = scatter_pairs(matrices), bin_edges(sketches)
+    sampled, counts = scatter_counts(parts, n_rows, edges, pairs)
+    most = counts.max(axis=1, initial=0)
+    shades = np.round(255 * np.log1p(counts) / np.log1p(np.maximum(most, 1))[:, None])
+    upper = np.triu_indices(len(features), 1)
+    found = {
+        "features": features,
+        "rows": correlated,
+        "alphas": _plain(ALPHAS),
+        "matrices": [_plain(np.round(matrix[upper], DIGITS)) for matrix in matrices],
+        "scatter": {
+            "rows": sampled,
+            "bins": BINS,
+            "edges": [_plain(one) for one in edges],
+            "pairs": [list(pair) for pair in pairs],
+            "counts": as_base64(shades.astype(np.uint8)),
+            "most": most.tolist(),
+        },
+    }
+    return found, reason
+
+
+def _chosen(columns: list[Table], places: list[int]) -> list[Table]:
+    return [columns[place] for place in places]
+
+
+def _plain(values: Iterable[float]) -> list[float | None]:
+    return [float(value) if isfinite(value) else None for value in values]

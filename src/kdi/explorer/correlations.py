@@ -1,0 +1,66 @@
+"""Correlations at several alphas from one reading.
+
+What `kdi.corr` does of a table in parts, for all alphas at once: the columns are sketched already, so that the sums of
+products of their T are all that is left. Where values are missing, rows are correlated in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from math import inf
+
+import numpy as np
+
+from kdi._typing import Floats
+from kdi.explorer.features import KERNEL
+from kdi.explorer.readings import SampledParts
+from kdi.matrix import Products, correlate_columns
+from kdi.matrix_parts import Pair, Sums, _finish, _Map, _sum_part
+from kdi.parts import Chunk, Parts
+from kdi.sketch import Sketch
+
+ALPHAS = (0.0, 0.3, 1.0, 3.0, inf)  # Spearman's first and Pearson's last
+WORK = 20_000_000  # values of pairs that miss some of their rows; beyond, a sample of the rows has to do
+FEWEST_ROWS, MOST_ROWS = 2_000, 1_000_000  # of that sample
+
+
+def correlations(parts: Parts, sketches: list[Sketch], n_rows: int) -> tuple[int, list[Floats]]:
+    """The rows that correlations are made of, and a matrix of them for each of ALPHAS; sketches must have some spread.
+
+    Those are all rows, unless there are many and columns miss values: a pair then has an integral of its own, over the
+    rows that both columns have, which takes so much longer that a sample has to do.
+    """
+    n = len(sketches)
+    whole = sum(not sketch.missing for sketch in sketches)
+    apart = n * (n - 1) - whole * (whole - 1)  # columns beside others, where either misses rows
+    if not apart:
+        return n_rows, _by_sums(parts, sketches)
+    step = -(-n_rows // max(min(WORK // apart, MOST_ROWS), FEWEST_ROWS))
+    values, weights = SampledParts(parts, step).rows()
+    products = [correlate_columns(values, weights, [alpha] * n, KERNEL, parts.n_jobs) for alpha in ALPHAS]
+    return len(values), [found.statistic for found in products]
+
+
+def _by_sums(parts: Parts, sketches: list[Sketch]) -> list[Floats]:
+    n = len(sketches)
+    maps = [{(j, j): _Map.of(one, alpha, KERNEL) for j, one in enumerate(sketches)} for alpha in ALPHAS]
+    totals: list[Sums] = parts.reduce(partial(_sums, n=n, maps=maps), _plus)
+    rows = np.full((n, n), float(sketches[0].count))
+    found = []
+    for sums, here in zip(totals, maps, strict=True):
+        products = Products.empty(n)
+        _finish(products, rows, sums, here, min_periods=1)
+        found.append(products.statistic)
+    return found
+
+
+def _sums(chunks: Iterable[Chunk], n: int, maps: list[dict[Pair, _Map]]) -> list[Sums]:
+    totals = [Sums.zeros(n) for _ in maps]
+    for chunk in chunks:
+        totals = [total.plus(_sum_part([chunk], n, here)) for total, here in zip(totals, maps, strict=True)]
+    return totals
+
+
+def _plus(some: list[Sums], others: list[Sums]) -> list[Sums]:
+    return [one.plus(other) for one, other in zip(some, others, strict=True)]

@@ -1,0 +1,178 @@
+"""Readings: the numeric columns of whatever a user gives, read as often as it takes.
+
+Columns that are not numbers are left out where nobody asked for them. Rows that take little memory are kept while they
+are read for the first time, so that text is parsed once, a query runs once, and a short stream can be read again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from kdi._frames import read_frame
+from kdi._input import as_weights, non_numeric_columns
+from kdi._names import check_unique, features_and_weights, quoted
+from kdi._typing import Floats
+from kdi.parts import Chunk, Parts, TableParts
+from kdi.sources import ArrowParts, is_source, open_source
+
+Summary = TypeVar("Summary")
+
+KEPT_BYTES = 2**27  # of rows that are kept in memory after their first reading
+NOT_NUMERIC = "is not numeric ({})"
+
+
+@dataclass(frozen=True)
+class Readings:
+    """A table to explore: its numeric columns as `Parts`, and the names of the others with what is wrong with them."""
+
+    parts: Parts
+    names: list[str]
+    left_out: dict[str, str]
+
+
+class KeptParts:
+    """Parts that are kept from the first reading on, unless they take too much memory."""
+
+    def __init__(self, parts: Parts, most: int = KEPT_BYTES) -> None:
+        self.parts, self.most = parts, most
+        self.names, self.n_columns, self.n_jobs = parts.names, parts.n_columns, parts.n_jobs
+        self._kept: list[Chunk] | None = None
+
+    @property
+    def again(self) -> bool:
+        return self._kept is not None or self.parts.again
+
+    def reduce(
+        self, summarise: Callable[[Iterable[Chunk]], Summary], merge: Callable[[Summary, Summary], Summary]
+    ) -> Summary:
+        if self._kept is not None:
+            return summarise(iter(self._kept))
+        return self.parts.reduce(lambda chunks: summarise(self._keeping(chunks)), merge)
+
+    def _keeping(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+        kept: list[Chunk] = []
+        left = self.most
+        for columns, weights in chunks:
+            left -= sum(column.nbytes for column in columns) + (0 if weights is None else weights.nbytes)
+            if left >= 0:
+                kept.append((columns, weights))
+            else:
+                kept.clear()
+            yield columns, weights
+        if left >= 0:
+            self._kept = kept
+
+
+class SampledParts:
+    """Every row of a table that is `step` from the one before."""
+
+    def __init__(self, parts: Parts, step: int) -> None:
+        self.parts, self.step = parts, max(step, 1)
+        self.names, self.n_columns, self.n_jobs, self.again = parts.names, parts.n_columns, parts.n_jobs, parts.again
+
+    def reduce(
+        self, summarise: Callable[[Iterable[Chunk]], Summary], merge: Callable[[Summary, Summary], Summary]
+    ) -> Summary:
+        if self.step == 1:
+            return self.parts.reduce(summarise, merge)
+        return self.parts.reduce(lambda chunks: summarise(self._sampled(chunks)), merge)
+
+    def rows(self) -> tuple[Floats, Floats | None]:
+        """All of them that have weight, in memory, and their weights."""
+        chunks: list[tuple[Floats, Floats | None]] = self.reduce(_stacked, list.__add__)
+        if not chunks:
+            return np.empty((0, self.n_columns)), None
+        values = np.concatenate([values for values, _ in chunks])
+        weights = [mass for _, mass in chunks if mass is not None]
+        return values, np.concatenate(weights) if weights else None
+
+    def _sampled(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+        start = 0
+        for columns, weights in chunks:
+            rows = slice(-start % self.step, None, self.step)
+            start += len(columns[0])
+            chosen = [column[rows].copy() for column in columns]
+            if len(chosen[0]):
+                yield chosen, None if weights is None else weights[rows].copy()
+
+
+def _stacked(chunks: Iterable[Chunk]) -> list[tuple[Floats, Floats | None]]:
+    found: list[tuple[Floats, Floats | None]] = []
+    for columns, weights in chunks:
+        values = np.column_stack(columns).astype(float, copy=False)
+        found.append((values, None) if weights is None else (values[weights > 0], weights[weights > 0]))
+    return found
+
+
+def open_readings(source: Any, columns: Iterable[str] | str | None, weights: Any, progress: bool) -> Readings:
+    """A table by what it is; no rows of a stream are read yet."""
+    if is_source(source):
+        return _open_stream(source, columns, weights, progress)
+    return _open_table(source, columns, weights)
+
+
+def name_of(source: Any) -> str | None:
+    """What a reader of the page would call the source: the names of files, without where they lie."""
+    paths = source if isinstance(source, list | tuple) else [source]
+    if not is_source(source) or not all(isinstance(path, str | os.PathLike) for path in paths):
+        return None
+    first = os.path.basename(os.fsdecode(paths[0]))
+    return first if len(paths) == 1 else f"{first} and {len(paths) - 1} more"
+
+
+def _open_stream(source: Any, columns: Iterable[str] | str | None, weights: Any, progress: bool) -> Readings:
+    opened = open_source(source)
+    from kdi._arrow import is_number
+
+    left_out = {}
+    if columns is None:
+        features, _ = features_and_weights(None, weights, opened.names, opened.usual)
+        kinds = {name: opened.schema.field(name).type for name in features}
+        left_out = {name: NOT_NUMERIC.format(kind) for name, kind in kinds.items() if not is_number(kind)}
+        columns = _others(features, left_out)
+    # A stream that was opened is handed on, since some give theirs only once.
+    again = source if opened.stream is None else opened.stream
+    parts = ArrowParts(again, weights, columns=columns, progress=progress, argument="weights")
+    return Readings(KeptParts(parts), parts.names, left_out)
+
+
+def _open_table(table: Any, columns: Iterable[str] | str | None, weights: Any) -> Readings:
+    """A frame or an array, which lies in memory already."""
+    if hasattr(table, "columns") and hasattr(table, "dtypes"):
+        names, kinds = [str(name) for name in table.columns], list(table.dtypes)
+    else:
+        table = table if isinstance(table, np.ndarray) else np.asarray(table)
+        if table.ndim != 2:
+            raise ValueError(f"a table must have two dimensions, rows and columns, got shape {table.shape}.")
+        names = [f"x{j}" for j in range(table.shape[1])]
+        kinds = [table.dtype] * len(names)
+    check_unique(names)
+    features, weight_column = features_and_weights(columns, weights, names)
+    left_out = {}
+    if columns is None:
+        wrong = {names[j]: NOT_NUMERIC.format(kinds[j]) for j in non_numeric_columns(table)}
+        left_out = {name: wrong[name] for name in features if name in wrong}
+        features = _others(features, left_out)
+    if weight_column is not None:
+        weights = read_frame(_columns(table, [names.index(weight_column)])).values[:, 0]
+    values = read_frame(_columns(table, [names.index(name) for name in features])).values
+    return Readings(TableParts(values, as_weights(weights, len(values), "weights"), names=features), features, left_out)
+
+
+def _columns(table: Any, places: list[int]) -> Any:
+    """Columns by position, since frames may have names that are no strings; the table itself where that is all."""
+    if places == list(range(table.shape[1])):
+        return table
+    return table.iloc[:, places] if hasattr(table, "iloc") else table[:, places]
+
+
+def _others(features: list[str], left_out: dict[str, str]) -> list[str]:
+    numeric = [name for name in features if name not in left_out]
+    if not numeric:
+        raise ValueError(f"there is no numeric column to explore; the columns are {quoted(features, 20)}.")
+    return numeric
