@@ -1,0 +1,137 @@
+// The correlations: three heat maps, the pairs on which they disagree most, and one pair as a density scatter.
+
+const PAIRS_LISTED = 10;
+
+class CorrelationView {
+  constructor(data, features) {
+    this.data = data;
+    this.names = data.features.map((place) => features[place].name);
+    this.alphas = data.alphas.map((alpha) => alpha ?? Infinity);
+    this.n = this.names.length;
+    this.matrix = this.alphas.indexOf(1);
+    this.against = "pearson";
+    this.byValue = false;
+    this.cursor = null;
+    this.scatter = new ScatterChart(data.scatter);
+    this.element = document.getElementById("correlations");
+    this.maps = {
+      pearson: new HeatMap(this, "Pearson"),
+      spearman: new HeatMap(this, "Spearman"),
+      kdi: new HeatMap(this, "KD-integral"),
+    };
+    this.build();
+    this.drawMaps();
+    this.chosen = this.listed()[0] ?? [0, 1];
+    this.writeTable();
+    this.choose(...this.chosen, false);
+  }
+
+  // The correlation of two columns at one of the alphas; null where there is none.
+  at(matrix, i, j) {
+    if (i === j) return 1;
+    const [low, high] = [Math.min(i, j), Math.max(i, j)];
+    return this.data.matrices[matrix][low * this.n - (low * (low + 1)) / 2 + (high - low - 1)];
+  }
+
+  three(i, j) {
+    return { pearson: this.at(this.alphas.length - 1, i, j), spearman: this.at(0, i, j), kdi: this.at(this.matrix, i, j) };
+  }
+
+  build() {
+    const get = (id) => this.element.querySelector(`#${id}`);
+    get("maps").append(...Object.values(this.maps).map((map) => map.element));
+    this.pointed = get("pointed");
+    this.panel = get("pair");
+    this.table = get("disagreements");
+    const between = this.alphas.map((alpha, k) => [alpha, k]).filter(([alpha]) => alpha > 0 && alpha < Infinity);
+    this.fill(get("matrix-alpha"), between.map(([alpha, k]) => [k, sayAlpha(alpha)]), this.matrix, (value) => {
+      this.matrix = Number(value);
+      this.drawMaps();
+      this.writeTable();
+      this.choose(...this.chosen, false);
+    });
+    this.fill(get("against"), [["pearson", "Pearson"], ["spearman", "Spearman"]], this.against, (value) => {
+      this.against = value;
+      this.writeTable();
+    });
+    this.fill(get("axes"), [["even", "even in T"], ["value", "by value"]], "even", (value) => {
+      this.byValue = value === "value";
+      this.choose(...this.chosen, false);
+    });
+    const columns = this.names.map((name, k) => [k, shortened(name, 40)]);
+    this.first = this.fill(get("first-column"), columns, 0, (value) => this.choose(Number(value), Number(this.second.value)));
+    this.second = this.fill(get("second-column"), columns, 1, (value) => this.choose(Number(this.first.value), Number(value)));
+  }
+
+  fill(select, choices, chosen, changed) {
+    select.replaceChildren(...choices.map(([value, text]) => make("option", { value }, text)));
+    select.value = String(chosen);
+    select.addEventListener("change", () => changed(select.value));
+    return select;
+  }
+
+  drawMaps() {
+    const matrices = { pearson: this.alphas.length - 1, spearman: 0, kdi: this.matrix };
+    for (const [name, map] of Object.entries(this.maps)) map.draw((i, j) => this.at(matrices[name], i, j));
+    this.maps.kdi.caption.textContent = `KD-integral, alpha = ${sayAlpha(this.alphas[this.matrix])}`;
+  }
+
+  // All pairs that have correlations, the largest disagreements first.
+  listed() {
+    const found = [];
+    for (let i = 0; i < this.n; i++) {
+      for (let j = i + 1; j < this.n; j++) {
+        const three = this.three(i, j);
+        if (three.kdi !== null && three[this.against] !== null) found.push([Math.abs(three.kdi - three[this.against]), i, j]);
+      }
+    }
+    return found.sort((one, other) => other[0] - one[0]).slice(0, PAIRS_LISTED).map(([, i, j]) => [i, j]);
+  }
+
+  writeTable() {
+    const rows = this.listed().map(([i, j]) => {
+      const button = make("button", { type: "button" }, `${shortened(this.names[i], 30)} and ${shortened(this.names[j], 30)}`);
+      button.addEventListener("click", () => this.choose(i, j));
+      const { pearson, spearman, kdi } = this.three(i, j);
+      const row = make("tr", {}, make("th", { scope: "row" }, button));
+      row.append(...[pearson, spearman, kdi].map((r) => make("td", {}, sayCorrelation(r))));
+      return row;
+    });
+    const empty = make("tr", {}, make("td", { colspan: 4 }, "No pair has a correlation."));
+    this.table.tBodies[0].replaceChildren(...(rows.length ? rows : [empty]));
+  }
+
+  describe(i, j) {
+    const { pearson, spearman, kdi } = this.three(i, j);
+    return `Pearson ${sayCorrelation(pearson)}, Spearman ${sayCorrelation(spearman)}, KD-integral ${sayCorrelation(kdi)}`;
+  }
+
+  // Mark a cell in all maps.
+  pointAt(cell, byKey = false) {
+    this.cursor = cell;
+    for (const map of Object.values(this.maps)) map.mark(cell);
+    const text = cell ? `${this.names[cell[0]]} and ${this.names[cell[1]]}: ${this.describe(...cell)}` : "";
+    this.pointed.textContent = shortened(text, 140) === "(no name)" ? "" : text;
+    if (byKey) announce(text);
+  }
+
+  // Open a pair: j across, i up, as the maps have them.
+  choose(i, j, seek = true) {
+    this.chosen = [i, j];
+    [this.first.value, this.second.value] = [String(i), String(j)];
+    const heading = make("h3", {}, `${this.names[i]} and ${this.names[j]}`);
+    const text = i === j ? "A column with itself." : `${this.describe(i, j)}.`;
+    const numbers = make("p", {}, text);
+    const picture = make("div", { class: "figure" });
+    if (i === j) picture.append(make("p", { class: "empty" }, "Choose two different columns."));
+    else if (this.scatter.has(i, j)) {
+      picture.append(this.scatter.draw(j, i, this.names, this.byValue));
+      const most = this.scatter.most(i, j);
+      picture.append(make("p", { class: "note" }, `Darkest: ${sayExactly(most)} ${most === 1 ? "row" : "rows"} in a bin; shades are logarithmic.`));
+    } else picture.append(make("p", { class: "empty" }, "The page holds the scatter of the pairs that disagree most; this is not one of them."));
+    this.panel.replaceChildren(heading, numbers, picture);
+    if (!seek) return;
+    announce(`${this.names[i]} and ${this.names[j]}: ${text}`);
+    this.panel.scrollIntoView({ block: "nearest" });
+  }
+}

@@ -1,0 +1,184 @@
+// A card for each feature: its chart, an alpha of its own, what it is and what the alpha does to it.
+
+const QUANTILES = [0.05, 0.25, 0.5, 0.75, 0.95];
+const NARROWEST = 300; // pixels that a chart is drawn for
+const WIDEST = 620;
+
+class FeatureCard {
+  // `page` has the alphas, the kernel, `showAll` and is told when an alpha changes.
+  constructor(feature, index, page) {
+    Object.assign(this, { feature, index, page, step: page.step, shown: null });
+    this.heading = make("h3", { id: `feature-${index}` }, feature.name.trim() ? feature.name : "(no name)");
+    this.body = make("div", { class: "body" });
+    this.element = make("section", { class: "card", "aria-labelledby": `feature-${index}` }, this.heading, this.body);
+  }
+
+  get alpha() {
+    return this.page.alphas[this.step];
+  }
+
+  // What the card holds is made when it is first seen.
+  build() {
+    this.cells = new Cells(this.feature);
+    this.slider = make("input", {
+      type: "range",
+      id: `alpha-${this.index}`,
+      min: 0,
+      max: this.page.alphas.length - 1,
+      step: 1,
+    });
+    this.output = make("output", { for: `alpha-${this.index}` });
+    const control = make("div", { class: "control" }, make("label", { for: `alpha-${this.index}` }, "alpha "), this.slider, this.output);
+    this.slider.addEventListener("input", () => {
+      this.choose(Number(this.slider.value));
+      this.page.changed();
+      announce(`${this.feature.name}: ${this.effect.textContent}`);
+    });
+    this.figure = make("div", { class: "figure" });
+    this.effect = make("p", { class: "effect" });
+    this.facts = make("dl", { class: "facts" });
+    this.body.append(this.figure);
+    if (!this.cells.length || !(this.cells.range > 0)) {
+      this.figure.append(make("p", { class: "empty" }, this.cells.length ? "One value only: its T is 0, at any alpha." : "No values."));
+      this.body.append(this.facts);
+    } else {
+      this.body.append(control, this.effect, this.buildProbe(), this.facts, this.buildNumbers());
+    }
+    this.writeFacts();
+  }
+
+  // A value of the user's own and its T.
+  buildProbe() {
+    const id = `probe-${this.index}`;
+    this.probe = make("input", { type: "number", id, step: "any", value: Number(this.quantiles[2].toPrecision(4)) });
+    this.level = make("output", { for: id, class: "level" });
+    this.probe.addEventListener("input", () => this.writeLevel());
+    this.probe.addEventListener("blur", () => this.point(null));
+    this.figure.addEventListener("pointermove", (event) => this.pointAt(event));
+    this.figure.addEventListener("pointerleave", () => this.point(null));
+    return make("p", { class: "probe" }, make("label", { for: id }, "x = "), this.probe, " has T(x) = ", this.level);
+  }
+
+  buildNumbers() {
+    const table = make("table");
+    this.numbers = make("details", { class: "numbers" }, make("summary", {}, "Numbers"), make("div", { class: "scroll" }, table));
+    this.numbers.addEventListener("toggle", () => this.writeNumbers());
+    return this.numbers;
+  }
+
+  // Values at the shares of QUANTILES.
+  get quantiles() {
+    this.found ??= quantilesOf(this.cells, QUANTILES).map((offset) => this.cells.minimum + offset);
+    return this.found;
+  }
+
+  choose(step) {
+    this.step = step;
+    if (this.isBuilt) this.draw();
+  }
+
+  get isBuilt() {
+    return this.cells !== undefined;
+  }
+
+  // Draw what has changed: all of the chart where its width or its range has, or else the curve.
+  draw() {
+    if (!this.isBuilt) this.build();
+    if (!this.slider.isConnected) return;
+    const width = Math.min(Math.max(Math.round(this.figure.clientWidth) || 460, NARROWEST), WIDEST);
+    const wanted = `${width} ${this.page.showAll} ${this.step}`;
+    if (this.shown === wanted) return;
+    if (this.shown === null || this.frame !== `${width} ${this.page.showAll}`) {
+      this.frame = `${width} ${this.page.showAll}`;
+      const range = this.page.showAll ? [0, this.cells.range] : bulkOf(this.cells);
+      this.chart = new CurveChart(this.cells, this.feature.name, width, range, this.page.kernel);
+      this.figure.replaceChildren(this.chart.element);
+    }
+    this.shown = wanted;
+    this.curve = makeCurve(this.cells, this.alpha, this.page.kernel);
+    this.boundaries = findBoundaries(this.cells, this.curve);
+    this.chart.update(this.curve, this.boundaries);
+    this.slider.value = this.step;
+    this.slider.setAttribute("aria-valuetext", nameAlpha(this.alpha));
+    this.output.textContent = nameAlpha(this.alpha);
+    this.writeEffect();
+    this.writeLevel(false);
+    this.writeNumbers();
+  }
+
+  levelOf(x) {
+    return levelAt(this.cells, this.curve, x);
+  }
+
+  writeEffect() {
+    const [first, , , , last] = this.quantiles;
+    const share = this.levelOf(last) - this.levelOf(first);
+    const found = this.boundaries.length;
+    const shown = this.boundaries.slice(0, 6).map((x) => sayNumber(x)).join(", ");
+    const groups = found ? `${found + 1} groups, divided at ${shown}${found > 6 ? ", …" : ""}.` : "One group.";
+    this.effect.textContent = `The middle 90% of the values take ${sayShare(share)} of the range. ${groups}`;
+    this.chart.element.setAttribute(
+      "aria-label",
+      `Histogram of ${this.feature.name}, curve from x to T(x) at alpha ${sayAlpha(this.alpha)}, and histogram of T. ${this.effect.textContent}`,
+    );
+  }
+
+  writeLevel(pointing = true) {
+    const x = this.probe.value === "" ? NaN : Number(this.probe.value);
+    this.level.textContent = Number.isNaN(x) ? "" : this.levelOf(x).toFixed(6);
+    if (pointing) this.point(Number.isNaN(x) ? null : Math.min(Math.max(x - this.cells.minimum, 0), this.cells.range));
+  }
+
+  point(offset) {
+    this.chart.point(this.curve, offset);
+  }
+
+  // The value below the pointer, rounded to what a pixel can tell.
+  pointAt(event) {
+    const box = this.chart.element.getBoundingClientRect();
+    const x = ((event.clientX - box.left) / box.width) * this.chart.width;
+    if (x < this.chart.left || x > this.chart.right) {
+      this.point(null);
+      return;
+    }
+    const offset = this.chart.offsetAt(x);
+    this.point(offset);
+    const fine = 10 ** Math.floor(Math.log10((this.chart.high - this.chart.low) / 400));
+    const value = this.cells.minimum + offset;
+    this.probe.value = fine > 1e-290 && fine < 1e290 ? Number((Math.round(value / fine) * fine).toPrecision(12)) : value;
+    this.writeLevel(false);
+  }
+
+  writeNumbers() {
+    if (!this.numbers?.open || !this.curve) return;
+    const { cells } = this;
+    const curves = { quantile: LineCurve.ranks(cells), minMax: LineCurve.straight(cells.range) };
+    const rows = [["least", cells.minimum], ...QUANTILES.map((share, k) => [sayShare(share), this.quantiles[k]]), ["largest", cells.minimum + cells.range]];
+    const head = make("tr");
+    for (const text of ["of the values", "x", `T(x), alpha = ${sayAlpha(this.alpha)}`, "quantile", "min-max"]) head.append(make("th", { scope: "col" }, text));
+    const table = this.numbers.querySelector("table");
+    table.replaceChildren(make("thead", {}, head), make("tbody"));
+    for (const [share, x] of rows) {
+      const levels = [this.curve, curves.quantile, curves.minMax].map((curve) => levelAt(cells, curve, x).toFixed(6));
+      const row = make("tr", {}, make("th", { scope: "row" }, share), make("td", { "data-x": x }, sayNumber(x, 6)));
+      row.append(...levels.map((level) => make("td", {}, level)));
+      table.tBodies[0].append(row);
+    }
+  }
+
+  writeFacts() {
+    const { feature, cells } = this;
+    const facts = [["values", sayExactly(feature.count)]];
+    if (feature.missing) facts.push(["missing", sayExactly(feature.missing)]);
+    if (feature.weight !== feature.count) facts.push(["weight", sayNumber(feature.weight, 6)]);
+    if (cells.length) {
+      facts.push(["least", sayNumber(feature.minimum)]);
+      if (cells.range > 0) {
+        facts.push(["median", sayNumber(this.quantiles[2])], ["mean", sayNumber(feature.mean)], ["deviation", sayNumber(feature.std)]);
+      }
+      facts.push(["largest", sayNumber(feature.maximum)]);
+    }
+    if (cells.range > 0) facts.push(["error of T", `≤ ${sayNumber(feature.error, 1)}`], ["at alpha 0", `≤ ${sayNumber(feature.rank_error, 1)}`]);
+    for (const [name, value] of facts) this.facts.append(make("div", {}, make("dt", {}, name), make("dd", {}, value)));
+  }
+}

@@ -1,0 +1,129 @@
+// Heat maps of correlations. They share a cursor: a cell that is pointed at in one is marked in all.
+
+const COLOURS = [ // from -1 to 1: blue over white to red, seen by those who cannot tell red from green
+  [5, 48, 97], [67, 147, 195], [209, 229, 240], [247, 247, 247], [253, 219, 199], [214, 96, 77], [103, 0, 31],
+];
+const UNKNOWN = [150, 150, 150];
+const WRITTEN = 12; // columns whose correlations are written into the cells
+const LABELLED = 40; // columns whose names there is room for
+const LETTERS = 12;
+
+function colourOf(r) {
+  if (r === null) return UNKNOWN;
+  const at = ((Math.min(Math.max(r, -1), 1) + 1) / 2) * (COLOURS.length - 1);
+  const k = Math.min(Math.floor(at), COLOURS.length - 2);
+  return COLOURS[k].map((from, c) => Math.round(from + (at - k) * (COLOURS[k + 1][c] - from)));
+}
+
+function sayCorrelation(r) {
+  return r === null ? "none" : r.toFixed(2).replace(/^-(?!0\.00$)/, "−").replace("-", "");
+}
+
+// A picture with a pixel a cell, which is then drawn as large as need be.
+function pixelImage(width, height, colourAt) {
+  const canvas = make("canvas", { width, height });
+  const context = canvas.getContext("2d");
+  const image = context.createImageData(width, height);
+  for (let i = 0; i < width * height; i++) {
+    const [red, green, blue, opacity = 255] = colourAt(Math.floor(i / width), i % width);
+    image.data.set([red, green, blue, opacity], 4 * i);
+  }
+  context.putImageData(image, 0, 0);
+  return canvas.toDataURL();
+}
+
+class HeatMap {
+  // `view` has names, `chosen` (the cell with the cursor), and is told of choices.
+  constructor(view, title) {
+    Object.assign(this, { view, title });
+    const n = view.names.length;
+    this.n = n;
+    this.labelled = n <= LABELLED;
+    this.margin = this.labelled ? 84 : 8;
+    this.width = 380;
+    this.cell = (this.width - this.margin - (this.labelled ? 44 : 4)) / n; // the last name leans out to the right
+    const height = this.margin + this.cell * n + 8;
+    this.svg = makeSvg("svg", {
+      viewBox: `0 0 ${this.width} ${height}`,
+      class: "heat-map",
+      tabindex: 0,
+      role: "application",
+      "aria-roledescription": "heat map",
+      "aria-label": `${title} correlations of ${n} columns. Arrow keys move, Enter opens the pair.`,
+    });
+    this.image = this.svg.appendChild(
+      makeSvg("image", { x: this.margin, y: this.margin, width: this.cell * n, height: this.cell * n, preserveAspectRatio: "none" }),
+    );
+    this.values = this.svg.appendChild(makeSvg("g", { class: "written" }));
+    this.cursor = this.svg.appendChild(makeSvg("rect", { class: "cursor", width: this.cell, height: this.cell, visibility: "hidden" }));
+    if (this.labelled) this.addNames();
+    this.caption = make("figcaption", {}, title);
+    this.element = make("figure", {}, this.caption, this.svg);
+    this.listen();
+  }
+
+  addNames() {
+    const size = Math.min(11, Math.max(this.cell * 0.9, 7));
+    this.view.names.forEach((name, k) => {
+      const at = this.margin + (k + 0.5) * this.cell;
+      const text = shortened(name, LETTERS);
+      const row = makeSvg("text", { x: this.margin - 5, y: at, dy: "0.32em", "text-anchor": "end", "font-size": size }, text);
+      const column = makeSvg("text", { transform: `translate(${pixel(at)} ${this.margin - 5}) rotate(-45)`, "font-size": size }, text);
+      for (const one of [row, column]) {
+        one.append(makeSvg("title", {}, name));
+        this.svg.append(one);
+      }
+    });
+  }
+
+  listen() {
+    const cellAt = (event) => {
+      const box = this.svg.getBoundingClientRect();
+      const scale = this.width / box.width;
+      const column = Math.floor(((event.clientX - box.left) * scale - this.margin) / this.cell);
+      const row = Math.floor(((event.clientY - box.top) * scale - this.margin) / this.cell);
+      return row >= 0 && row < this.n && column >= 0 && column < this.n ? [row, column] : null;
+    };
+    this.svg.addEventListener("pointermove", (event) => this.view.pointAt(cellAt(event)));
+    this.svg.addEventListener("pointerleave", () => this.view.pointAt(null));
+    this.svg.addEventListener("click", (event) => {
+      const cell = cellAt(event);
+      if (cell && cell[0] !== cell[1]) this.view.choose(...cell);
+    });
+    this.svg.addEventListener("keydown", (event) => {
+      const moves = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+      const [row, column] = this.view.cursor ?? this.view.chosen;
+      if (moves[event.key]) {
+        const inside = (place) => Math.min(Math.max(place, 0), this.n - 1);
+        this.view.pointAt([inside(row + moves[event.key][0]), inside(column + moves[event.key][1])], true);
+      } else if ((event.key === "Enter" || event.key === " ") && row !== column) this.view.choose(row, column);
+      else return;
+      event.preventDefault();
+    });
+    this.svg.addEventListener("blur", () => this.view.pointAt(null));
+  }
+
+  // Draw a matrix: `at(i, j)` is a correlation or null.
+  draw(at) {
+    this.image.setAttribute("href", pixelImage(this.n, this.n, (i, j) => colourOf(at(i, j))));
+    this.values.replaceChildren();
+    if (this.n > WRITTEN) return;
+    for (let i = 0; i < this.n; i++) {
+      for (let j = 0; j < this.n; j++) {
+        const r = at(i, j);
+        const [x, y] = [i, j].map((k) => pixel(this.margin + (k + 0.5) * this.cell));
+        const ink = r !== null && Math.abs(r) > 0.55 ? "light" : "dark";
+        const text = i === j ? "1" : sayCorrelation(r).replace("0.", "."); // cells are narrow
+        const size = pixel(Math.min(11, this.cell * 0.36));
+        this.values.append(makeSvg("text", { x: y, y: x, dy: "0.34em", "text-anchor": "middle", class: ink, "font-size": size }, text));
+      }
+    }
+  }
+
+  mark(cell) {
+    this.cursor.setAttribute("visibility", cell ? "visible" : "hidden");
+    if (!cell) return;
+    this.cursor.setAttribute("x", pixel(this.margin + cell[1] * this.cell));
+    this.cursor.setAttribute("y", pixel(this.margin + cell[0] * this.cell));
+  }
+}

@@ -1,0 +1,191 @@
+// The page: reads what it holds, makes a card for each feature and the correlations, and draws what can be seen.
+
+const PRESETS = [0, 0.1, 0.3, 1, 3, Infinity];
+const NEAR = "600px"; // beyond the window in which cards are drawn already
+
+async function readContents() {
+  const bytes = decodeBase64(document.getElementById("data").textContent);
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return JSON.parse(await new Response(stream).text());
+}
+
+class Page {
+  constructor(contents) {
+    this.contents = contents;
+    this.kernel = { order: contents.order, scale: contents.scale };
+    this.alphas = contents.alphas.map((alpha) => alpha ?? Infinity);
+    this.step = this.alphas.indexOf(1);
+    this.showAll = false;
+    this.near = new Set();
+    this.waiting = false;
+    this.cards = contents.features.map((feature, index) => new FeatureCard(feature, index, this));
+    this.get = (id) => document.getElementById(id);
+    this.writeHeader();
+    this.get("cards").append(...this.cards.map((card) => card.element));
+    this.buildBar();
+    this.buildFilter();
+    this.buildCode();
+    this.writeOthers();
+    this.watch();
+  }
+
+  writeHeader() {
+    const { rows, features, version, source, title } = this.contents;
+    const parts = [`${sayExactly(rows)} ${rows === 1 ? "row" : "rows"}`, `${features.length} ${features.length === 1 ? "feature" : "features"}`];
+    if (source && source !== title) parts.unshift(source);
+    this.get("summary").textContent = `${parts.join(" · ")} · kdi ${version}`;
+  }
+
+  buildBar() {
+    this.slider = this.get("alpha");
+    this.output = this.get("alpha-output");
+    this.slider.max = this.alphas.length - 1;
+    this.slider.addEventListener("input", () => this.choose(Number(this.slider.value)));
+    for (const alpha of PRESETS) {
+      const text = alpha === 0 ? "0 quantile" : alpha === Infinity ? "∞ min-max" : sayAlpha(alpha);
+      const button = make("button", { type: "button" }, text);
+      button.addEventListener("click", () => this.choose(this.nearest(alpha)));
+      this.get("presets").append(button);
+    }
+    this.get("whole-range").addEventListener("change", (event) => {
+      this.showAll = event.target.checked;
+      this.redraw();
+    });
+    this.writeAlpha();
+  }
+
+  nearest(alpha) {
+    const distance = (one) => (one === alpha ? 0 : Math.abs(Math.log(one / alpha)));
+    return this.alphas.reduce((best, one, k) => (distance(one) < distance(this.alphas[best]) ? k : best), 0);
+  }
+
+  // One alpha for all features.
+  choose(step) {
+    this.step = step;
+    for (const card of this.cards) card.step = step;
+    this.writeAlpha();
+    this.redraw();
+    announce(`alpha ${nameAlpha(this.alphas[step])}`);
+  }
+
+  // A feature has another alpha.
+  changed() {
+    this.writeAlpha();
+  }
+
+  get isUniform() {
+    return this.cards.every((card) => card.step === this.cards[0].step);
+  }
+
+  writeAlpha() {
+    if (this.isUniform) this.step = this.cards[0].step;
+    this.slider.value = this.step;
+    const text = this.isUniform ? nameAlpha(this.alphas[this.step]) : "several";
+    this.output.textContent = text;
+    this.slider.setAttribute("aria-valuetext", text);
+    this.writeCode();
+  }
+
+  // Once a frame, however fast the slider moves.
+  redraw() {
+    if (this.waiting) return;
+    this.waiting = true;
+    requestAnimationFrame(() => {
+      this.waiting = false;
+      performance.mark("kdi-redraw-start");
+      for (const card of this.near) card.draw();
+      performance.clearMeasures("kdi-redraw");
+      performance.measure("kdi-redraw", "kdi-redraw-start");
+    });
+  }
+
+  // Cards are drawn when they come near the window, and all of them before they are printed.
+  watch() {
+    const cardOf = new Map(this.cards.map((card) => [card.element, card]));
+    const observer = new IntersectionObserver(
+      (entries) => {
+        for (const { target, isIntersecting } of entries) {
+          const card = cardOf.get(target);
+          if (isIntersecting) this.near.add(card);
+          else this.near.delete(card);
+          if (isIntersecting) card.draw();
+        }
+      },
+      { rootMargin: NEAR },
+    );
+    for (const card of this.cards) {
+      if (card.element.getBoundingClientRect().top < window.innerHeight) {
+        this.near.add(card);
+        card.draw();
+      }
+      observer.observe(card.element);
+    }
+    window.addEventListener("resize", () => this.redraw());
+    window.addEventListener("beforeprint", () => this.cards.forEach((card) => card.draw()));
+  }
+
+  buildFilter() {
+    const field = this.get("filter");
+    field.closest("p").hidden = this.cards.length < 7;
+    field.addEventListener("input", () => {
+      const wanted = field.value.trim().toLowerCase();
+      let found = 0;
+      for (const card of this.cards) {
+        card.element.hidden = !card.feature.name.toLowerCase().includes(wanted);
+        if (!card.element.hidden) found += 1;
+      }
+      this.get("found").textContent = wanted ? `${found} of ${this.cards.length}` : "";
+      this.redraw();
+    });
+  }
+
+  buildCode() {
+    const copy = this.get("copy");
+    copy.hidden = !navigator.clipboard;
+    copy.addEventListener("click", async () => {
+      await navigator.clipboard.writeText(this.get("code").textContent);
+      copy.textContent = "Copied";
+      setTimeout(() => {
+        copy.textContent = "Copy";
+      }, 2000);
+    });
+  }
+
+  // The transformer that has these alphas. A string of JSON is one of Python too.
+  writeCode() {
+    const say = (alpha) => (alpha === Infinity ? 'float("inf")' : sayAlpha(alpha));
+    const own = this.cards.filter((card) => card.alpha !== 1).map((card) => `    ${JSON.stringify(card.feature.name)}: ${say(card.alpha)},\n`);
+    const alpha = this.isUniform ? say(this.alphas[this.step]) : `{\n${own.join("")}}`;
+    this.get("code").textContent = `from kdi import KDITransformer\n\ntransformer = KDITransformer(alpha=${alpha})\n`;
+  }
+
+  // Columns that are not here, and why there are no correlations.
+  writeOthers() {
+    const { left_out: leftOut, correlations, no_correlations: reason, features } = this.contents;
+    const list = this.get("left-out");
+    list.hidden = !leftOut.length;
+    list.querySelector("summary").textContent = `${leftOut.length} ${leftOut.length === 1 ? "column is" : "columns are"} not shown`;
+    list.querySelector("ul").append(...leftOut.map(({ name, reason: why }) => make("li", {}, make("b", {}, name), ` ${why}.`)));
+    this.get("no-correlations").textContent = reason ?? "";
+    this.get("with-correlations").hidden = !correlations;
+    if (!correlations) return;
+    const { rows, scatter } = correlations;
+    const all = rows === this.contents.rows;
+    this.get("computed").textContent =
+      `All three are computed in Python${all ? "" : ` from ${sayExactly(rows)} of the rows, since values are missing`}; ` +
+      `the scatter counts ${sayExactly(scatter.rows)} rows.`;
+    this.correlations = new CorrelationView(correlations, features);
+  }
+}
+
+readContents().then(
+  (contents) => {
+    document.body.classList.add("ready");
+    window.kdiPage = new Page(contents);
+    performance.mark("kdi-ready");
+  },
+  (error) => {
+    document.getElementById("summary").textContent = `This page cannot be shown: ${error.message}`;
+    throw error;
+  },
+);
