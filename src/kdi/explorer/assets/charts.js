@@ -25,12 +25,14 @@ function withExponent(x, digits) {
   return signed(x.toExponential(digits).replace(/\.?0+e/, "e").replace("e+", "e"));
 }
 
-// A number in few digits.
+// A number in few digits, but with all of its whole ones where these are not too many.
 function sayNumber(x, digits = 4) {
   if (x === null || Number.isNaN(x)) return "none";
   const size = Math.abs(x);
-  if (size !== 0 && (size >= 1e9 || size < 1e-4)) return withExponent(x, digits - 1);
-  return signed(size >= 10 ** (digits - 1) ? grouped.format(x) : String(Number(x.toPrecision(digits))));
+  const whole = Math.floor(Math.log10(size)) + 1;
+  if (size !== 0 && (size < 1e-4 || whole > Math.max(digits, 9))) return withExponent(x, digits - 1);
+  const most = Math.min(Math.max(digits, size ? whole : 1), 17);
+  return signed(new Intl.NumberFormat("en", { maximumSignificantDigits: most }).format(x));
 }
 
 // A number with every digit that it has.
@@ -41,7 +43,7 @@ function sayExactly(x) {
 function sayShare(share) {
   if (share > 0 && share < 0.0005) return "< 0.1%";
   const percent = 100 * share;
-  return `${percent >= 10 || percent === 0 ? Math.round(percent) : percent.toFixed(1)}%`;
+  return `${percent >= 10 ? Math.round(percent) : Number(percent.toFixed(1))}%`;
 }
 
 function sayAlpha(alpha) {
@@ -67,7 +69,8 @@ function ticksBetween(low, high, count) {
   const decimals = Math.max(0, half - Math.floor(Math.log10(step) + 1e-9));
   const plain = largest < 1e7 && decimals <= 5;
   const digits = Math.min(Math.max(half + Math.ceil(Math.log10(largest / step)), 0), 16);
-  const form = new Intl.NumberFormat("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+  const fraction = plain ? decimals : 0;
+  const form = new Intl.NumberFormat("en", { minimumFractionDigits: fraction, maximumFractionDigits: fraction });
   return places.map((place) => {
     const x = Math.abs(place) < 1e-9 * step ? 0 : place;
     if (plain) return { place, text: signed(form.format(x)) };

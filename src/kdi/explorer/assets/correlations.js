@@ -10,7 +10,6 @@ class CorrelationView {
     this.n = this.names.length;
     this.matrix = this.alphas.indexOf(1);
     this.against = "pearson";
-    this.byValue = false;
     this.cursor = null;
     this.scatter = new ScatterChart(data.scatter);
     this.element = document.getElementById("correlations");
@@ -54,10 +53,6 @@ class CorrelationView {
       this.against = value;
       this.writeTable();
     });
-    this.fill(get("axes"), [["even", "even in T"], ["value", "by value"]], "even", (value) => {
-      this.byValue = value === "value";
-      this.choose(...this.chosen, false);
-    });
     const columns = this.names.map((name, k) => [k, shortened(name, 40)]);
     this.first = this.fill(get("first-column"), columns, 0, (value) => this.choose(Number(value), Number(this.second.value)));
     this.second = this.fill(get("second-column"), columns, 1, (value) => this.choose(Number(this.first.value), Number(value)));
@@ -73,7 +68,7 @@ class CorrelationView {
   drawMaps() {
     const matrices = { pearson: this.alphas.length - 1, spearman: 0, kdi: this.matrix };
     for (const [name, map] of Object.entries(this.maps)) map.draw((i, j) => this.at(matrices[name], i, j));
-    this.maps.kdi.caption.textContent = `KD-integral, alpha = ${sayAlpha(this.alphas[this.matrix])}`;
+    this.maps.kdi.name.textContent = `KD-integral, alpha = ${sayAlpha(this.alphas[this.matrix])}`;
   }
 
   // All pairs that have correlations, the largest disagreements first.
@@ -125,9 +120,10 @@ class CorrelationView {
     const picture = make("div", { class: "figure" });
     if (i === j) picture.append(make("p", { class: "empty" }, "Choose two different columns."));
     else if (this.scatter.has(i, j)) {
-      picture.append(this.scatter.draw(j, i, this.names, this.byValue));
+      picture.append(this.scatter.draw(j, i, this.names));
       const most = this.scatter.most(i, j);
-      picture.append(make("p", { class: "note" }, `Darkest: ${sayExactly(most)} ${most === 1 ? "row" : "rows"} in a bin; shades are logarithmic.`));
+      const rows = `${sayExactly(most)} ${most === 1 ? "row" : "rows"}`;
+      picture.append(make("p", { class: "note" }, `Axes are even in T at alpha 1. Up to ${rows} in a bin; shades are logarithmic.`));
     } else picture.append(make("p", { class: "empty" }, "The page holds the scatter of the pairs that disagree most; this is not one of them."));
     this.panel.replaceChildren(heading, numbers, picture);
     if (!seek) return;

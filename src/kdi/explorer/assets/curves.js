@@ -9,8 +9,8 @@ const AXIS = { left: 44, bottom: 38, top: 6, right: 10, gap: 8 };
 
 class CurveChart {
   // `width` in pixels; `low` and `high` are the offsets from the minimum that are shown.
-  constructor(cells, name, width, [low, high], kernel) {
-    Object.assign(this, { cells, name, width, low, high, kernel });
+  constructor(cells, name, width, [low, high]) {
+    Object.assign(this, { cells, name, width, low, high });
     this.left = AXIS.left;
     this.right = width - AXIS.right - SIDE - AXIS.gap;
     this.base = AXIS.top + TOP; // of the histogram before

@@ -3,6 +3,7 @@
 const QUANTILES = [0.05, 0.25, 0.5, 0.75, 0.95];
 const NARROWEST = 300; // pixels that a chart is drawn for
 const WIDEST = 620;
+const PRINTED = 400; // on paper, where cards are narrow
 
 class FeatureCard {
   // `page` has the alphas, the kernel, `showAll` and is told when an alpha changes.
@@ -20,6 +21,9 @@ class FeatureCard {
   // What the card holds is made when it is first seen.
   build() {
     this.cells = new Cells(this.feature);
+    this.element.classList.add("built");
+    const farthest = Math.max(Math.abs(this.feature.minimum), Math.abs(this.feature.maximum));
+    this.digits = this.cells.range > 0 ? Math.min(4 + Math.max(Math.floor(Math.log10(farthest / this.cells.range)), 0), 16) : 6;
     this.slider = make("input", {
       type: "range",
       id: `alpha-${this.index}`,
@@ -50,7 +54,7 @@ class FeatureCard {
   // A value of the user's own and its T.
   buildProbe() {
     const id = `probe-${this.index}`;
-    this.probe = make("input", { type: "number", id, step: "any", value: Number(this.quantiles[2].toPrecision(4)) });
+    this.probe = make("input", { type: "number", id, step: "any", value: Number(this.quantiles[2].toPrecision(this.digits)) });
     this.level = make("output", { for: id, class: "level" });
     this.probe.addEventListener("input", () => this.writeLevel());
     this.probe.addEventListener("blur", () => this.point(null));
@@ -85,13 +89,14 @@ class FeatureCard {
   draw() {
     if (!this.isBuilt) this.build();
     if (!this.slider.isConnected) return;
-    const width = Math.min(Math.max(Math.round(this.figure.clientWidth) || 460, NARROWEST), WIDEST);
-    const wanted = `${width} ${this.page.showAll} ${this.step}`;
+    const measured = this.page.printing ? PRINTED : Math.round(this.figure.clientWidth) || PRINTED;
+    const frame = `${Math.min(Math.max(measured, NARROWEST), WIDEST)} ${this.page.showAll}`;
+    const wanted = `${frame} ${this.step}`;
     if (this.shown === wanted) return;
-    if (this.shown === null || this.frame !== `${width} ${this.page.showAll}`) {
-      this.frame = `${width} ${this.page.showAll}`;
+    if (this.frame !== frame) {
+      this.frame = frame;
       const range = this.page.showAll ? [0, this.cells.range] : bulkOf(this.cells);
-      this.chart = new CurveChart(this.cells, this.feature.name, width, range, this.page.kernel);
+      this.chart = new CurveChart(this.cells, this.feature.name, Number(frame.split(" ")[0]), range);
       this.figure.replaceChildren(this.chart.element);
     }
     this.shown = wanted;
@@ -114,7 +119,7 @@ class FeatureCard {
     const [first, , , , last] = this.quantiles;
     const share = this.levelOf(last) - this.levelOf(first);
     const found = this.boundaries.length;
-    const shown = this.boundaries.slice(0, 6).map((x) => sayNumber(x)).join(", ");
+    const shown = this.boundaries.slice(0, 6).map((x) => sayNumber(x, this.digits)).join(", ");
     const groups = found ? `${found + 1} groups, divided at ${shown}${found > 6 ? ", …" : ""}.` : "One group.";
     this.effect.textContent = `The middle 90% of the values take ${sayShare(share)} of the range. ${groups}`;
     this.chart.element.setAttribute(
@@ -160,7 +165,7 @@ class FeatureCard {
     table.replaceChildren(make("thead", {}, head), make("tbody"));
     for (const [share, x] of rows) {
       const levels = [this.curve, curves.quantile, curves.minMax].map((curve) => levelAt(cells, curve, x).toFixed(6));
-      const row = make("tr", {}, make("th", { scope: "row" }, share), make("td", { "data-x": x }, sayNumber(x, 6)));
+      const row = make("tr", {}, make("th", { scope: "row" }, share), make("td", { "data-x": x }, sayNumber(x, this.digits + 2)));
       row.append(...levels.map((level) => make("td", {}, level)));
       table.tBodies[0].append(row);
     }
@@ -172,11 +177,11 @@ class FeatureCard {
     if (feature.missing) facts.push(["missing", sayExactly(feature.missing)]);
     if (feature.weight !== feature.count) facts.push(["weight", sayNumber(feature.weight, 6)]);
     if (cells.length) {
-      facts.push(["least", sayNumber(feature.minimum)]);
+      facts.push(["least", sayNumber(feature.minimum, this.digits)]);
       if (cells.range > 0) {
-        facts.push(["median", sayNumber(this.quantiles[2])], ["mean", sayNumber(feature.mean)], ["deviation", sayNumber(feature.std)]);
+        facts.push(["median", sayNumber(this.quantiles[2], this.digits)], ["mean", sayNumber(feature.mean, this.digits)], ["deviation", sayNumber(feature.std)]);
       }
-      facts.push(["largest", sayNumber(feature.maximum)]);
+      facts.push(["largest", sayNumber(feature.maximum, this.digits)]);
     }
     if (cells.range > 0) facts.push(["error of T", `≤ ${sayNumber(feature.error, 1)}`], ["at alpha 0", `≤ ${sayNumber(feature.rank_error, 1)}`]);
     for (const [name, value] of facts) this.facts.append(make("div", {}, make("dt", {}, name), make("dd", {}, value)));

@@ -6,7 +6,7 @@ const COLOURS = [ // from -1 to 1: blue over white to red, seen by those who can
 const UNKNOWN = [150, 150, 150];
 const WRITTEN = 12; // columns whose correlations are written into the cells
 const LABELLED = 40; // columns whose names there is room for
-const LETTERS = 12;
+const LETTERS = 11;
 
 function colourOf(r) {
   if (r === null) return UNKNOWN;
@@ -57,8 +57,8 @@ class HeatMap {
     this.values = this.svg.appendChild(makeSvg("g", { class: "written" }));
     this.cursor = this.svg.appendChild(makeSvg("rect", { class: "cursor", width: this.cell, height: this.cell, visibility: "hidden" }));
     if (this.labelled) this.addNames();
-    this.caption = make("figcaption", {}, title);
-    this.element = make("figure", {}, this.caption, this.svg);
+    this.name = make("b", {}, title);
+    this.element = make("figure", {}, make("figcaption", {}, this.name, " computed in Python"), this.svg);
     this.listen();
   }
 

@@ -16,6 +16,7 @@ class Page {
     this.alphas = contents.alphas.map((alpha) => alpha ?? Infinity);
     this.step = this.alphas.indexOf(1);
     this.showAll = false;
+    this.printing = false;
     this.near = new Set();
     this.waiting = false;
     this.cards = contents.features.map((feature, index) => new FeatureCard(feature, index, this));
@@ -121,7 +122,12 @@ class Page {
       observer.observe(card.element);
     }
     window.addEventListener("resize", () => this.redraw());
-    window.addEventListener("beforeprint", () => this.cards.forEach((card) => card.draw()));
+    const print = (printing) => {
+      this.printing = printing;
+      for (const card of this.cards) if (printing || card.isBuilt) card.draw();
+    };
+    window.addEventListener("beforeprint", () => print(true));
+    window.addEventListener("afterprint", () => print(false));
   }
 
   buildFilter() {
@@ -172,8 +178,8 @@ class Page {
     const { rows, scatter } = correlations;
     const all = rows === this.contents.rows;
     this.get("computed").textContent =
-      `All three are computed in Python${all ? "" : ` from ${sayExactly(rows)} of the rows, since values are missing`}; ` +
-      `the scatter counts ${sayExactly(scatter.rows)} rows.`;
+      `${all ? "" : `Values are missing, and these are computed from ${sayExactly(rows)} of the rows. `}` +
+      `Scatters count ${scatter.rows === this.contents.rows ? "all" : sayExactly(scatter.rows)} rows. Click on a pair to open its own.`;
     this.correlations = new CorrelationView(correlations, features);
   }
 }
