@@ -89,7 +89,7 @@ class CurveChart {
   places() {
     const [from, to] = [Math.max(this.low, 0), Math.min(this.high, this.cells.range)];
     const count = Math.max(Math.round(this.x(to) - this.x(from)), 2);
-    return Float64Array.from({ length: count + 1 }, (_, k) => from + ((to - from) * k) / count);
+    return Float64Array.from({ length: count + 1 }, (_, k) => from + (to - from) * (k / count));
   }
 
   pathOf(curve) {
