@@ -9,19 +9,22 @@ from kdi import _style
 MARGIN = 0.22  # of a margin, in units of the axes
 GAP = 0.03
 NO_ROOF = 1e-3
+ROOM = 1.15  # of a roof, in units of the height of its legend
 
 
 class Margins:
     """What stands around `ax`, in the room that it had.
 
     `above` shares its x and `beside` its y; `roof` is over both, for a legend. Where `ax` stands in a grid they all
-    stay in its place, so that the figure's own layout goes on working.
+    stay in its place, so that the figure's own layout goes on working. `drawn` is what is shown in them.
     """
 
     def __init__(self, ax: Any) -> None:
         self.ax, self.figure = ax, ax.figure
+        self.drawn: list[Any] = []
         self.in_grid = ax.get_subplotspec() is not None
-        gap = GAP if self.figure.canvas.figure.get_layout_engine() is None else 0.0  # which a layout adds some to
+        engine = self.figure.canvas.figure.get_layout_engine()
+        gap = GAP if engine is None or engine.adjust_compatible else 0.0  # which a constrained layout adds some to
         shape = {"width_ratios": (1, MARGIN), "height_ratios": (NO_ROOF, MARGIN, 1), "wspace": gap, "hspace": gap}
         if self.in_grid:
             self.grid = ax.get_subplotspec().subgridspec(3, 2, **shape)
@@ -32,12 +35,13 @@ class Margins:
         self.above = self._added(self.grid[1, 0], sharex=ax)
         self.beside = self._added(self.grid[2, 1], sharey=ax)
         self.roof = self._added(self.grid[0, :])
+        self.roof.set(facecolor="none")  # all of them stand on the ground of the figure
         self.roof.set_axis_off()
         for margin, base in ((self.above, "bottom"), (self.beside, "left")):
             margin.tick_params(which="both", bottom=False, left=False, labelbottom=False, labelleft=False)
             margin.spines[["top", "right", "left", "bottom"]].set_visible(False)
-            margin.spines[base].set(visible=True, color=_style.ink(ax))
-            margin.patch.set_visible(False)
+            margin.set(facecolor="none")
+            margin.spines[base].set(visible=True, color=_style.ink(margin))
 
     @classmethod
     def of(cls, ax: Any) -> Margins:
@@ -45,27 +49,28 @@ class Margins:
         known: Margins | None = getattr(ax, "_kdi_margins", None)
         if known is None or not {known.above, known.beside, known.roof} <= {*ax.figure.axes}:
             ax._kdi_margins = known = cls(ax)
-        elif not ax.has_data():  # the axes were cleared, and the margins are not
-            for margin in (known.above, known.beside):
-                for artist in [*margin.lines, *margin.collections, *margin.texts]:
-                    artist.remove()
+        elif not ax.has_data():  # the axes were cleared since
+            known.drawn.clear()
         return known
 
+    def clear(self) -> None:
+        """Take away what was drawn in the margins."""
+        for margin in (self.above, self.beside):
+            for artist in [*margin.lines, *margin.collections, *margin.texts]:
+                artist.remove()
+
     def legend(self, handles: list[Any], labels: list[str]) -> Any:
-        """A legend under the roof, in as many columns as there is room for."""
-        for n_columns in range(len(handles), 0, -1):
-            found = _style.legend(self.roof, handles, labels, loc="upper left", ncols=n_columns, borderaxespad=0)
-            found.set_in_layout(False)  # while it may be too wide
-            _style.settle(self.ax)
-            fits = found.get_window_extent().width <= self.roof.bbox.width
-            if fits:
-                break
-        share = min(found.get_window_extent().height / (self.roof.bbox.y1 - self.ax.bbox.y0), 0.5)
+        """A legend under the roof, in as many columns as there is room for.
+
+        It has no say in the layout, which would narrow the axes for it, and it then has less room: the roof is made as
+        high as it needs instead.
+        """
+        found = _style.legend_in_columns(self.roof, handles, labels, loc="upper left")
+        share = min(ROOM * found.get_window_extent().height / (self.roof.bbox.y1 - self.ax.bbox.y0), 0.5)
         self.grid.set_height_ratios(((1 + MARGIN) * share / (1 - share), MARGIN, 1))
         places = {self.ax: (2, 0), self.above: (1, 0), self.beside: (2, 1), self.roof: (0, slice(None))}
         for axes, cell in places.items():
             self._place(axes, self.grid[cell])
-        found.set_in_layout(fits)
         return found
 
     def _place(self, axes: Any, cell: Any) -> None:

@@ -17,6 +17,7 @@ from kdi._names import quoted
 BLUE, ORANGE, GREY, PINK, RED = "#1f6fb8", "#d97706", "#8a8a8a", "#d8a0bf", "#d0432f"
 KDI, QUANTILE, MIN_MAX = BLUE, ORANGE, GREY
 SPEARMAN, PEARSON = QUANTILE, MIN_MAX
+SNUG = 0.97  # the most of the width of axes that a legend takes: they may become a bit narrower yet
 SMALL = "small"  # of ticks, legends and notes, in units of the user's font size
 
 
@@ -59,11 +60,8 @@ def paper(ax: Any) -> tuple[float, float, float]:
     """The colour behind the axes, or a figure."""
     from matplotlib.colors import to_rgba
 
-    for behind in (
-        ax,
-        ax.figure,
-        ax.figure.canvas.figure,
-    ):  # the axes, the part of a figure that they are in, all of it
+    whole = ax.figure.canvas.figure  # of which ax.figure may be a part
+    for behind in (ax, ax.figure, whole):
         red, green, blue, opacity = to_rgba(behind.get_facecolor())
         if opacity > 0.5:
             return red, green, blue
@@ -76,10 +74,39 @@ def ink(ax: Any) -> str:
     return "black" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else "white"
 
 
-def legend(ax: Any, *handles: Any, **options: Any) -> Any:
-    """A legend without a frame, in the ink of the axes."""
+def span(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
+    """Limits that hold both."""
+    return min(one[0], other[0]), max(one[1], other[1])
+
+
+def legend(ax: Any, handles: list[Any], labels: list[str], **options: Any) -> Any:
+    """A legend without a frame, in the ink of the axes; what looks alike and is called alike is named once."""
+    # What is seen in the legend of a line is its colour; the parts of other things always go with their names.
+    looks = [str(getattr(handle, "get_color", str)()) for handle in handles]
+    once = dict(reversed([((label, look), handle) for handle, label, look in zip(handles, labels, looks, strict=True)]))
+    named = [(handle, label) for (label, _), handle in reversed(once.items())]
     style = {"frameon": False, "fontsize": SMALL, "labelcolor": ink(ax), "handlelength": 1.6, "columnspacing": 1.2}
-    return ax.legend(*handles, **style | options)
+    return ax.legend(*(list(column) for column in zip(*named, strict=True)), **style | options)
+
+
+def legend_in_columns(ax: Any, handles: list[Any], labels: list[str], **options: Any) -> Any:
+    """A legend of axes in as many columns as there is room for; the layout leaves it out of account."""
+    settle(ax)
+    for n_columns in range(len(handles), 0, -1):
+        found = legend(ax, handles, labels, ncols=n_columns, borderaxespad=0, **options)
+        found.set_in_layout(False)
+        if found.get_window_extent().width <= SNUG * ax.bbox.width:
+            break
+    return found
+
+
+def legend_over_data(ax: Any, **options: Any) -> Any:
+    """A legend inside of the axes at the top, and room for it over all that is drawn."""
+    low, high = ax.get_ylim()
+    found = legend_in_columns(ax, *ax.get_legend_handles_labels(), loc="upper center", **options)
+    share = min(found.get_window_extent().height / ax.bbox.height + 0.02, 0.6)
+    ax.set_ylim(low, low + (high - low) / (1 - share))
+    return found
 
 
 def one_line(name: Any) -> str:
@@ -94,6 +121,12 @@ def shorten(text: Any, room: float) -> None:
         head = ceil(length / 2)
         text.set_text(f"{words[:head]}…{words[len(words) - length + head :]}")
         width, length = text.get_window_extent().width, length - 1
+
+
+def name_of(values: Any, name: str | None) -> str:
+    """The name that was given, or that of a pandas or polars Series, or x."""
+    own = getattr(values, "name", None)
+    return name if name is not None else own if isinstance(own, str) and own else "x"
 
 
 def alpha_text(alpha: float) -> str:

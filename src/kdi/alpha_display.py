@@ -187,6 +187,9 @@ class AlphaDisplay:
                 panel.set_ylim(limits[:, 0].min(), limits[:, 1].max())
         self._say_what_is_what(given is None, f"alpha{note}")
         _set_titles(grid, [self.feature_names[j] for j in shown], [_style.alpha_text(self.chosen[j]) for j in shown])
+        if given is not None and len(shown) == 1:  # the lines behind this legend go all the way up
+            opaque = {"frameon": True, "framealpha": 1, "edgecolor": "none", "facecolor": _style.paper(self.ax_)}
+            _style.legend_over_data(self.ax_, **opaque)
         return self
 
     @property
@@ -223,7 +226,9 @@ class AlphaDisplay:
         places, ticks, inner = _axis_of(self.alphas)
         at = dict(zip(self.alphas.tolist(), places.tolist(), strict=True))
         scores, errors = self.scores[:, j], self.standard_errors[:, j]
-        left, right = _moved(places[0], -1, places, 0.04), _moved(places[-1], 1, places, 0.04)
+        limits = _moved(places[0], -1, places, 0.04), _moved(places[-1], 1, places, 0.04)
+        if panel.has_data():  # both are to be seen
+            limits = _style.span(limits, panel.get_xlim())
         thin = {"color": _style.GREY, "linewidth": 1}
         panel.axvline(
             at[self.reference], **thin, label=f"compared with alpha = {_style.alpha_text(self.reference)}", zorder=1
@@ -234,7 +239,7 @@ class AlphaDisplay:
         known = np.isfinite(errors)
         if known.any() and np.ptp(scores):
             low, high = scores - np.where(known, errors, 0), scores + np.where(known, errors, 0)
-            band = {"color": _style.KDI, "alpha": 0.22, "linewidth": 0, "zorder": 2}
+            band = {"color": _style.KDI, "alpha": 0.3, "linewidth": 0, "zorder": 2}
             panel.fill_between(places, low, high, where=known, **band, label="± standard error")
         (line,) = panel.plot(places, scores, color=_style.KDI, linewidth=1.5, marker=".", markersize=4, zorder=3)
         best = self.chosen[j]
@@ -247,18 +252,19 @@ class AlphaDisplay:
         }
         panel.plot(at[best], scores[self.alphas == best], **mark, zorder=4, label="chosen alpha", clip_on=False)
         panel.set_xscale("log")
-        panel.set_xlim(left, right)
+        panel.set_xlim(limits)
         panel.set_xticks(list(ticks), list(ticks.values()))
         between = _multiples(inner[0], inner[-1], range(2, 10)) if inner.size else inner
         panel.set_xticks(between if len(between) <= MOST_TICKS else [], minor=True)
         panel.xaxis.set_minor_formatter("")
+        panel.autoscale(axis="y")  # which limits of an earlier plot have ended
         panel.margins(y=0.08)
         panel.ticklabel_format(axis="y", useOffset=False)
         _style.tidy(panel)
         return line
 
     def _say_what_is_what(self, own: bool, label: str) -> None:
-        """Labels and legend: around the figure if it is ours, or in the axes that were given."""
+        """Labels, around the figure with its legend if it is ours, or of the axes that were given."""
         handles, labels = max(
             (panel.get_legend_handles_labels() for panel in self.axes_), key=lambda both: len(both[1])
         )
@@ -270,11 +276,6 @@ class AlphaDisplay:
             return
         for panel in self.axes_:
             panel.set(xlabel=label, ylabel=self.score_name)
-        if len(self.axes_) == 1:
-            low, high = self.ax_.get_ylim()
-            self.ax_.set_ylim(low, high + 0.3 * (high - low))  # room for the legend
-            opaque = {"frameon": True, "framealpha": 1, "edgecolor": "none"}  # the lines behind it go all the way up
-            _style.legend(self.ax_, loc="upper center", ncols=2, borderaxespad=0, **opaque)
 
 
 def _score_name(estimator: KDITransformerCV) -> str:

@@ -12,6 +12,8 @@ from kdi._input import as_column, as_weights
 from kdi._typing import Floats
 from kdi.clusters import Clusters, cluster
 
+SHADES = {"black": (0.05, 0.9), "white": (0.3, 1.0)}  # of the clusters, by the ink: what is seen on its ground
+
 
 class ClusterDisplay:
     """A variable's clusters: histogram coloured by cluster, density, boundaries.
@@ -23,6 +25,8 @@ class ClusterDisplay:
         The values that were clustered, or others of the same variable.
     weights : array-like of shape (n,), optional
         Their weights, for the histogram.
+    name : str, optional
+        Name of the variable; that of a pandas or polars Series by default, or "x".
 
     Attributes
     ----------
@@ -41,29 +45,33 @@ class ClusterDisplay:
     ax_: Any
     figure_: Any
 
-    def __init__(self, clusters: Clusters, x: ArrayLike, weights: ArrayLike | None = None) -> None:
+    def __init__(
+        self, clusters: Clusters, x: ArrayLike, weights: ArrayLike | None = None, name: str | None = None
+    ) -> None:
         if not isinstance(clusters, Clusters):
             raise ValueError(f"clusters must be a result of kdi.cluster, got {type(clusters).__name__}.")
-        self.clusters = clusters
+        self.clusters, self.name = clusters, _style.name_of(x, name)
         self.x = as_column(x, "x")
         if np.isnan(self.x).all():
             raise ValueError("x must hold at least one value that is not NaN.")
         self.weights = as_weights(weights, len(self.x), "weights")
 
     @classmethod
-    def from_data(cls, x: ArrayLike, *, bins: Any = None, ax: Any = None, **options: Any) -> Self:
+    def from_data(
+        cls, x: ArrayLike, *, bins: Any = None, name: str | None = None, ax: Any = None, **options: Any
+    ) -> Self:
         """Cluster a variable and plot the clusters.
 
         Parameters
         ----------
         x : array-like of shape (n,)
-        bins, ax
-            As in `plot`.
+        bins, name, ax
+            As in the class and in `plot`.
         **options
             Whatever `kdi.cluster` takes: alpha, bandwidth, kernel, n_clusters, min_size, significance, weights.
         """
         _style.pyplot()
-        return cls(cluster(x, **options), x, options.get("weights")).plot(ax, bins=bins)
+        return cls(cluster(x, **options), x, options.get("weights"), name).plot(ax, bins=bins)
 
     def plot(self, ax: Any = None, *, bins: Any = None) -> Self:
         """Draw the clusters.
@@ -76,38 +84,40 @@ class ClusterDisplay:
             Bins of the histogram, as in `numpy.histogram_bin_edges`; 40 to 200 by default.
         """
         ax = _style.one_axes(ax, 7, 4)
-        ink = _style.ink(ax)
+        ink, earlier = _style.ink(ax), ax.get_xlim() if ax.has_data() else None
         self.ax_, self.figure_ = ax, ax.figure
         known = ~np.isnan(self.x)
         values, mass = self.x[known], np.ones(known.sum()) if self.weights is None else self.weights[known]
         edges = self._edges(values, bins)
         labels = self.clusters.predict(values)
         groups = [labels == k for k in range(self.clusters.n_clusters)]
-        colours = _style.pyplot().get_cmap("viridis")(np.linspace(0.05, 0.9, len(groups)))
         bars = ax.hist(
             [values[group] for group in groups],
             weights=[mass[group] for group in groups],
             bins=edges,
             stacked=True,
-            color=colours,
+            color=_style.pyplot().get_cmap("viridis")(np.linspace(*SHADES[ink], len(groups))),
             alpha=0.75,
         )[0]
+        highest = np.max(bars) or 1.0
         grid = np.linspace(edges[0], edges[-1], 1000)
         curve, tops = self.clusters.density(grid), self.clusters.density(self.clusters.centers)
-        scale = np.max(bars) / max(curve.max(), tops.max())
+        scale = highest / max(curve.max(), tops.max())
         ax.plot(grid, scale * curve, color=ink, linewidth=1.3, label="density of the KD-integral, scaled")
         ax.plot(self.clusters.centers, scale * tops, "o", color=ink, markersize=5, label="centers")
-        for k, boundary in enumerate(self.clusters.boundaries):
-            label = None if k else "boundaries"
-            ax.axvline(boundary, ymax=0.84, color=_style.RED, linestyle="--", linewidth=1.3, label=label)
+        dashes = {"color": _style.RED, "linestyle": "--", "linewidth": 1.3, "label": "boundaries"}
+        for boundary in self.clusters.boundaries:
+            ax.plot([boundary, boundary], [0, 1.03 * highest], **dashes)
+        # Whatever was drawn before is to be seen too.
+        ends = float(edges[0]), float(edges[-1])
+        ax.set(xlim=_style.span(earlier or ends, ends), ylim=(0, 1.02 * ax.dataLim.y1))
+        ax.set_ylabel("values" if self.weights is None else "weight of the values")
         outside = int(((values < edges[0]) | (values > edges[-1])).sum())
-        ax.set(
-            xlabel=f"x ({outside} values lie outside)" if outside else "x",
-            ylabel="values" if self.weights is None else "weight of the values",
-            xlim=(edges[0], edges[-1]),
-            ylim=(0, 1.2 * np.max(bars)),  # room for the legend
-        )
-        _style.legend(ax, loc="upper center", ncols=3)
+        note = f" ({outside} value{'s lie' if outside > 1 else ' lies'} outside)" if outside else ""
+        label = ax.set_xlabel(_style.one_line(self.name) + note, parse_math=False)
+        _style.legend_over_data(ax)
+        _style.settle(ax)
+        _style.shorten(label, ax.bbox.width)
         return self
 
     def _edges(self, values: Floats, bins: Any) -> Floats:

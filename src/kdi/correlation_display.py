@@ -40,6 +40,7 @@ class CorrelationDisplay:
     >>> x = np.arange(10.0)
     >>> display = kdi.CorrelationDisplay(kdi.compare_correlations(np.c_[x, np.exp(x), -x]))
     >>> [label.get_text() for label in display.plot(n_labels=1).labels_]
+    ['0, 1']
     """
 
     ax_: Any
@@ -92,6 +93,7 @@ class CorrelationDisplay:
             raise ValueError(f"n_labels must be a whole number >= 0, got {n_labels!r}.")
         ax = _style.one_axes(ax, 5.5, 5.5)
         self.ax_, self.figure_ = ax, ax.figure
+        earlier = ax.get_xlim() if ax.has_data() else (0.0, 0.0)
         pearson, spearman, ours = self._columns.values()
         defined = ~np.isnan(ours - pearson - spearman)
         x, below, above = pearson[defined], spearman[defined], ours[defined]
@@ -100,21 +102,26 @@ class CorrelationDisplay:
         ax.vlines(x, below, above, color=_style.PINK, linewidth=2.5, zorder=2)
         ax.scatter(x, below, s=30, color=_style.SPEARMAN, marker="s", zorder=4, label="Spearman")
         ax.scatter(x, above, s=34, color=_style.KDI, marker="o", zorder=5, label="KD-integral")
-        if any(error.any() for error in errors.values()):
-            bars = {"fmt": "none", "ecolor": _style.ink(ax), "elinewidth": 0.9, "capsize": 2, "zorder": 6}
+        if any(error.any() for error in errors.values()):  # behind the points, which would be covered by many of them
+            bars = {"fmt": "none", "ecolor": _style.ink(ax), "elinewidth": 0.9, "capsize": 2, "zorder": 3}
             ax.errorbar(x, below, yerr=errors["spearman"], **bars)
             ax.errorbar(x, above, yerr=errors["kdi"], xerr=errors["pearson"], **bars)
         reach = [(x, errors["pearson"]), (below, errors["spearman"]), (above, errors["kdi"])]
         low, high = _limits(*(centre + sign * error for centre, error in reach for sign in (-1, 1)))
-        ax.set(xlim=(low, high), ylim=(low, high), aspect="equal")
-        ax.set(xlabel="Pearson correlation", ylabel="Spearman and KD-integral correlation")
-        legend = _style.legend(ax, loc="best")
+        limits = _style.span(earlier, (low, high))
+        ax.set(xlim=limits, ylim=limits, aspect="equal")
+        ax.set_xlabel("Pearson correlation")
+        label = ax.set_ylabel("Spearman and KD-integral correlation")
+        _style.settle(ax)
+        if label.get_window_extent().height > ax.bbox.height:
+            label.set_text("Spearman and\nKD-integral correlation")
+        legend = _style.legend(ax, *ax.get_legend_handles_labels(), loc="best")
         gaps = abs(ours - self._columns[self.against])
         largest = [j for j in np.argsort(-gaps, kind="stable") if defined[j]][:n_labels]
         self.labels_ = _label_points(
             ax,
             [(pearson[j], ours[j]) for j in largest],
-            [_pair_label(str(self._names[0][j]), str(self._names[1][j])) for j in largest],
+            [_pair_label(*(_style.one_line(names[j]) for names in self._names)) for j in largest],
             np.concatenate([np.c_[x, below + share * (above - below)] for share in np.linspace(0, 1, 6)]),
             legend,
         )
@@ -137,7 +144,7 @@ def _limits(*coordinates: Floats) -> tuple[float, float]:
     return float(everything.min()) - room, float(everything.max()) + room
 
 
-def _pair_label(first: str, second: str, length: int = 28) -> str:
+def _pair_label(first: str, second: str, *, length: int = 28) -> str:
     """Two names on one line where they are short, and not too long on two."""
     if len(first) + len(second) < length:
         return f"{first}, {second}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
@@ -10,15 +11,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from kdi import _style
 from kdi._input import as_column, as_numbers, as_table, as_weights
+from kdi._marginal_plots import Drawn, draw_margins
 from kdi._margins import Margins
 from kdi._typing import Floats, KernelName, Rule
-from kdi.fitted import FittedMaps, to_normal
-from kdi.lookup import forward
-from kdi.marginals import bulk, density, density_after, grid, positions, smoothing
+from kdi.fitted import FittedMaps
+from kdi.marginals import curves_and_densities
 from kdi.sketch import Sketch
 from kdi.transformer import KDITransformer
 
-MOST_TIMES = 4.0  # a density after is cut where it is this many times as high as the lowest of them
 SHADES = ((0.52, 0.76, 0.95), (0.12, 0.38, 0.66))  # of blue, where there are several alphas besides 0 and infinity
 
 
@@ -37,9 +37,10 @@ class KDIDisplay:
     alphas : array-like of shape (n_alphas,)
         The alpha of each curve, for its colour and its name.
     before : array-like of shape (n,), optional
-        The density before the transformation, at the same places.
+        The density before the transformation, at the same places; infinite at the value of a constant.
     after : sequence of pairs of array-like, one for each alpha, optional
-        Ascending levels, and the density after the transformation there.
+        Ascending levels, and the density after the transformation there; one level with an infinite density where all
+        values become the same.
     shown : pair of float, optional
         The part of the axis of x that is drawn, unless all of it is asked for.
     name : str, default="x"
@@ -78,6 +79,7 @@ class KDIDisplay:
     figure_: Any
     lines_: list[Any]
     legend_: Any
+    _note = ""
 
     def __init__(
         self,
@@ -111,7 +113,14 @@ class KDIDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: FittedMaps, *, feature: int | str = 0, X: Any = None, show_all: bool = False, ax: Any = None
+        cls,
+        estimator: FittedMaps,
+        *,
+        feature: int | str = 0,
+        X: Any = None,
+        show_all: bool = False,
+        ax: Any = None,
+        curve_kwargs: dict[str, Any] | None = None,
     ) -> Self:
         """Plot one feature of a fitted transformer.
 
@@ -123,7 +132,7 @@ class KDIDisplay:
         X : array-like of shape (n_samples, n_features), optional
             Data whose densities are drawn. By default those of the data of the fit, which its sketch knows; after a fit
             with a large alpha it knows too little of them, and none are drawn.
-        show_all, ax
+        show_all, ax, curve_kwargs
             As in `plot`.
         """
         _style.pyplot()  # before the work, not after
@@ -138,7 +147,7 @@ class KDIDisplay:
         seen = estimator.sketches_[j]
         if X is not None:
             seen = Sketch.from_values(as_column(as_table(estimator, X, reset=False)[:, j], "X"))
-        return cls._of(estimator, [j], seen, names[j]).plot(ax, show_all=show_all)
+        return cls._of(estimator, [j], seen, names[j]).plot(ax, show_all=show_all, curve_kwargs=curve_kwargs)
 
     @classmethod
     def from_data(
@@ -149,9 +158,10 @@ class KDIDisplay:
         weights: ArrayLike | None = None,
         kernel: KernelName = "polyexp",
         order: int = 4,
-        name: str = "x",
+        name: str | None = None,
         show_all: bool = False,
         ax: Any = None,
+        curve_kwargs: dict[str, Any] | None = None,
     ) -> Self:
         """Plot what one or more alphas do to a variable.
 
@@ -166,9 +176,9 @@ class KDIDisplay:
         kernel : {"polyexp", "gaussian"}, default="polyexp"
         order : int, default=4
             Order of the polyexp kernel.
-        name : str, default="x"
-            Name of the variable.
-        show_all, ax
+        name : str, optional
+            Name of the variable; that of a pandas or polars Series by default, or "x".
+        show_all, ax, curve_kwargs
             As in `plot`.
         """
         _style.pyplot()
@@ -176,78 +186,45 @@ class KDIDisplay:
         sketch = Sketch.from_values(column, as_weights(weights, len(column), "weights"))
         if not sketch.count:
             raise ValueError("x must hold at least one value that is not NaN and has a weight.")
-        alphas = [alpha] if isinstance(alpha, str) or np.ndim(alpha) == 0 else list(alpha)
+        several: Any = [alpha] if isinstance(alpha, str) or np.ndim(alpha) == 0 else alpha
+        alphas = list(several)
         if not alphas:
             raise ValueError("alpha must be a number or a sequence of at least one, got none.")
         model = KDITransformer(alphas, kernel=kernel, order=order).fit_sketches([sketch] * len(alphas))
-        return cls._of(model, list(range(len(alphas))), sketch, name).plot(ax, show_all=show_all)
+        display = cls._of(model, list(range(len(alphas))), sketch, _style.name_of(x, name))
+        return display.plot(ax, show_all=show_all, curve_kwargs=curve_kwargs)
 
     @classmethod
     def _of(cls, model: FittedMaps, features: list[int], seen: Sketch, name: str) -> Self:
         """Some maps of a transformer, and the densities of what was seen."""
-        tables = [model.tables_[j] for j in features]
-        fitted = model.sketches_[features[0]]
-        normal = model.output_distribution == "normal"
-        named = {"name": name, "level_name": "normal score of T(x)" if normal else "T(x)"}
-        alphas = model.alpha_[features]
-        if not fitted.count or not seen.count:
-            return cls(x=[], curves=np.empty((len(alphas), 0)), alphas=alphas, **named)
+        level_name = "normal score of T(x)" if model.output_distribution == "normal" else "T(x)"
+        found = curves_and_densities(model, features, seen)
+        display = cls(alphas=model.alpha_[features], name=name, level_name=level_name, **found)
+        display._note = "densities need X"
+        return display
 
-        def levels(table: Any, places: Floats) -> Floats:
-            column = places[:, None].copy()
-            forward([table], column, column, model.out_of_range)
-            if normal:
-                to_normal(column)
-            return column[:, 0]
-
-        low, high = min(fitted.minimum, seen.minimum), max(fitted.maximum, seen.maximum)
-        if not high > low:
-            x = np.array([low])
-            return cls(x=x, curves=[levels(table, x) for table in tables], alphas=alphas, **named)
-        x = grid(seen, low, high)
-        before, after = None, None
-        bandwidth = smoothing(seen)
-        if bandwidth is not None:
-            before = np.where(
-                (x >= seen.minimum) & (x <= seen.maximum), density(seen, bandwidth, seen.minimum, seen.maximum, x), 0
-            )
-            after = []
-            centres, mass, half = positions(seen), seen.moments[:, 0], 0.5 * seen.cell_width
-            for table in tables:
-                values = levels(table, centres)
-                known = ~np.isnan(values)
-                widths = levels(table, np.minimum(centres + half, high)) - levels(
-                    table, np.maximum(centres - half, low)
-                )
-                width = float(np.nansum(widths * mass) / mass.sum())
-                after.append(density_after(values[known], mass[known], seen.count, width))
-        return cls(
-            x=x,
-            curves=[levels(table, x) for table in tables],
-            alphas=alphas,
-            before=before,
-            after=after,
-            shown=bulk(seen),
-            **named,
-        )
-
-    def plot(self, ax: Any = None, *, show_all: bool = False) -> Self:
+    def plot(self, ax: Any = None, *, show_all: bool = False, curve_kwargs: dict[str, Any] | None = None) -> Self:
         """Draw the curves and the densities.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            They give some of their room to the axes of the densities; new ones by default. Those of an earlier plot are
-            drawn over.
+            They give some of their room to the axes of the densities; new ones by default. In those of an earlier plot
+            there is then both.
         show_all : bool, default=False
             Whether the axis of x goes on to the farthest outlier.
+        curve_kwargs : dict, optional
+            How the curves are drawn, as in matplotlib's `plot`: by `color` and `label` displays in the same axes are
+            told apart. With several alphas, the label stands before the name of each.
         """
         ax = _style.one_axes(ax, 5.5, 5.0)
         margins = Margins.of(ax)
         self.ax_, self.above_, self.beside_, self.figure_ = ax, margins.above, margins.beside, ax.figure
-        self._draw_curves()
-        self._draw_before(show_all)
-        self._draw_after()
+        ends = (float(self.x[0]), float(self.x[-1])) if self.x.size else (0.0, 1.0)
+        part = ends if show_all or self.shown is None else self.shown
+        styles = self._draw(curve_kwargs)
+        margins.drawn.append(Drawn(self.x, self.curves, self.before, self.after or [], part, styles, self._note))
+        draw_margins(margins)
         label = ax.set_xlabel(_style.one_line(self.name), parse_math=False)  # names are data: a $ in them is a $
         ax.set_ylabel(self.level_name)
         self.legend_ = margins.legend(*ax.get_legend_handles_labels())
@@ -255,66 +232,23 @@ class KDIDisplay:
         _style.shorten(label, self.beside_.bbox.x1 - ax.bbox.x0)
         return self
 
-    def _draw_curves(self) -> None:
-        self.lines_ = []
-        marker = "o" if len(self.x) == 1 else ""
-        for curve, label, style in zip(self.curves, _labels(self.alphas), _styles(self.alphas), strict=True):
-            self.lines_ += self.ax_.plot(self.x, curve, **style, marker=marker, label=label)
+    def _draw(self, curve_kwargs: dict[str, Any] | None) -> list[dict[str, Any]]:
+        """Draw the curves; the styles that they have."""
+        own = _line_options(curve_kwargs)
+        label = own.pop("label", None)
+        names = _labels(self.alphas)
+        if label is not None:
+            names = [str(label)] if len(names) == 1 else [f"{label}, {name}" for name in names]
+        styles = [style | own for style in _styles(self.alphas)]
+        marker = {"marker": "o"} if len(self.x) == 1 else {}
+        self.lines_ = [
+            self.ax_.plot(self.x, curve, **marker | style, label=name)[0]
+            for curve, style, name in zip(self.curves, styles, names, strict=True)
+        ]
         if not self.x.size:
             self.ax_.text(0.5, 0.5, "no values", transform=self.ax_.transAxes, ha="center", color=_style.ink(self.ax_))
             self.ax_.tick_params(labelbottom=False, bottom=False)
-
-    def _draw_before(self, show_all: bool) -> None:
-        above, ink = self.above_, _style.ink(self.ax_)
-        if len(self.x) < 2:
-            above.vlines(self.x, 0, 1, color=ink, alpha=0.5)
-            above.set_ylim(0, 1.1)
-            return
-        ends = float(self.x[0]), float(self.x[-1])
-        low, high = ends if show_all or self.shown is None else self.shown
-        room = 0.02 * (high - low)
-        self.ax_.set_xlim(low - room * (low == ends[0]), high + room * (high == ends[1]))
-        note = {"fontsize": _style.SMALL, "color": ink, "va": "top", "transform": above.transAxes}
-        if low > ends[0]:
-            above.text(0, 1, f"◂ from {_number(ends[0])}", ha="left", **note)
-        if high < ends[1]:
-            above.text(1, 1, f"on to {_number(ends[1])} ▸", ha="right", **note)
-        if self.before is None:
-            above.text(0.5, 0.6, "densities need X", ha="center", **note)
-            return
-        above.fill_between(self.x, self.before, color=ink, alpha=0.25, linewidth=0)
-        highest = self.before[(self.x >= low) & (self.x <= high)].max()
-        above.set_ylim(0, highest * (1.05 if (low, high) == ends else 1.45) or 1.0)  # room for the notes
-
-    def _draw_after(self) -> None:
-        beside, styles = self.beside_, _styles(self.alphas)
-        levels = [*self.curves, *(pair[0] for pair in self.after or [])]
-        known = np.concatenate([one[np.isfinite(one)] for one in levels])
-        low, high = min(0.0, *known), max(1.0, *known)
-        self.ax_.set_ylim(low - 0.03 * (high - low), high + 0.03 * (high - low))
-        tops = np.array([pair[1].max() for pair in self.after or []])
-        finite = tops[np.isfinite(tops)]
-        limit = min(finite.max(), MOST_TIMES * finite.min()) if finite.size else 1.0
-        beside.set_xlim(0, 1.05 * limit)
-        spikes = [(curve, style) for curve, style in zip(self.curves, styles, strict=True) if len(self.x) == 1]
-        cut = 0
-        for (at, heights), style in zip(self.after or [], styles, strict=False):
-            if not np.isfinite(heights).all():
-                spikes.append((at, style))
-                continue
-            beside.plot(heights, at, **style | {"linewidth": 1.3})
-            if len(styles) == 1:
-                beside.fill_betweenx(at, heights, color=style["color"], alpha=0.3, linewidth=0)
-            if heights.max() > 1.05 * limit:
-                self._note_in_the_corner(f"to {heights.max():.2g} ▸", cut, style["color"])
-                cut += 1
-        for places, style in spikes:
-            beside.hlines(places, 0, limit, color=style["color"])
-
-    def _note_in_the_corner(self, text: str, line: int, colour: Any) -> None:
-        """How far a density goes that is cut, in the corner between the margins, where nothing else is."""
-        where = {"xycoords": "axes fraction", "textcoords": "offset points", "xytext": (2, 5 + 11 * line)}
-        self.beside_.annotate(text, (0, 1), **where, color=colour, fontsize=_style.SMALL).set_in_layout(False)
+        return styles
 
 
 def _styles(alphas: Floats) -> list[dict[str, Any]]:
@@ -339,13 +273,18 @@ def _labels(alphas: Floats) -> list[str]:
     return [f"{names.get(alpha, between)}alpha = {_style.alpha_text(alpha)}" for alpha in alphas.tolist()]
 
 
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if 1000 <= abs(value) < 1e7 else f"{value:.4g}"
+def _line_options(given: dict[str, Any] | None) -> dict[str, Any]:
+    """Options of lines under their full names: `c` is `color`."""
+    from matplotlib.cbook import normalize_kwargs
+    from matplotlib.lines import Line2D
+
+    options: dict[str, Any] = normalize_kwargs(given or {}, Line2D)
+    return options
 
 
 def _pair(given: Any) -> tuple[Floats, Floats]:
     """Levels and densities."""
-    levels, densities = (as_numbers(one, "after") for one in given)
-    if levels.ndim != 1 or levels.shape != densities.shape:
+    both = [as_numbers(one, "after") for one in given] if isinstance(given, Iterable) else []
+    if len(both) != 2 or both[0].ndim != 1 or both[0].shape != both[1].shape:
         raise ValueError(f"after must be pairs of levels and densities, as many of each, got {given!r}.")
-    return levels, densities
+    return both[0], both[1]
