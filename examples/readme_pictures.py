@@ -46,7 +46,7 @@ def draw_alpha() -> Figure:
     values = sample()
     figure = plt.figure(figsize=(9.4, 4.4), layout="constrained")
     left, right = figure.subfigures(1, 2, width_ratios=(1.15, 1), wspace=0.04)
-    display = kdi.KDIDisplay.from_data(values, alpha=(0, 0.1, 0.3, 1, 3, np.inf), ax=left.subplots(), show_all=True)
+    display = kdi.KDIDisplay.from_data(values, alpha=(0, 0.3, 1, np.inf), ax=left.subplots(), show_all=True)
     outliers = values[values > 12]  # too few to be seen in a density
     display.above_.plot(outliers, np.full(len(outliers), 0.02), "|", color="black", markersize=5)
     for axes, alpha in zip(right.subplots(3, 1, sharex=True), RESULTS, strict=True):

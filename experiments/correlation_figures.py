@@ -30,7 +30,7 @@ from experiments.correlation_data import (
 from experiments.rows import Row, chosen
 
 SHADES, SHADE = 5, 1.0  # of the median house value, which ends at 5.00001
-# As kdi.CorrelationDisplay has them.
+# Grey, orange and blue, as in kdi.CorrelationDisplay.
 COLOURS = {"pearson": drawing.GREY, "spearman": "#e08214", "kdi": "#0059a8"}
 POINTS = "#333333"  # of no coefficient
 
