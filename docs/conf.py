@@ -78,8 +78,8 @@ sphinx_gallery_conf = {
 }
 warnings.filterwarnings("error", module="kdi")
 
-# Furo: light and dark by the reader's own setting, usable by keyboard and on paper, kept up by one of pip's maintainers,
-# and made of a few files that come with it: no fonts or scripts of other sites.
+# Furo: light and dark by the reader's own setting, usable by keyboard and on paper, and made of a few files that come
+# with it: no fonts or scripts of other sites.
 html_theme = "furo"
 html_static_path = ["_static"]
 html_css_files = ["kdi.css"]

@@ -1,13 +1,12 @@
 """The clustering experiment runs, its figures are what they are said to be, and docs/clustering.md shows those."""
 
-import doctest
 import re
 from dataclasses import replace
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
+from pages import ROOT, read
 from sklearn.metrics import silhouette_score
 
 from experiments import clustering, clustering_methods
@@ -16,9 +15,8 @@ from experiments.rows import read_rows
 
 pytestmark = pytest.mark.xdist_group("experiments")  # one quick run for all of them
 
-ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "experiments" / "results"
-PAGE = (ROOT / "docs" / "clustering.md").read_text(encoding="utf-8")
+PAGE = read("docs/clustering.md")
 MIXTURES = [f"mixture {k}" for k in range(1, 6)]
 UNIMODAL = ["normal", "exponential", "lognormal", "t, 2 df", "uniform", "uniform, α = ∞"]
 LEVELS = ["kdi", *(f"kdi, significance {level}" for level in ("0.4", "0.3", "0.2", "0.1", "0.05", "0.01"))]
@@ -115,15 +113,6 @@ class TestParts:
 
 
 class TestPage:
-    def test_examples_run(self, monkeypatch):
-        monkeypatch.chdir(ROOT)
-        text = "\n".join(re.findall(r"```pycon\n(.*?)```", PAGE, flags=re.DOTALL))
-        examples = doctest.DocTestParser().get_doctest(text, {}, "clustering.md", "docs/clustering.md", 0)
-        assert len(examples.examples) > 20
-        messages = []
-        outcome = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(examples, out=messages.append)
-        assert outcome.failed == 0, "".join(messages)
-
     def test_measured_tables_are_those_of_the_results(self):
         report = (RESULTS / "clustering.md").read_text(encoding="utf-8").splitlines()
         shown = [line for line in PAGE.splitlines() if re.match(r"\|.*\d\.\d", line)]
@@ -149,7 +138,3 @@ class TestPage:
             ours, theirs = (found["all methods", data, n, method] for method in ("kdi", "kditransform"))
             assert float(ours["right"]) >= float(theirs["right"])
             assert float(ours["ari"]) >= float(theirs["ari"]) - 2e-3  # a boundary half a step of the grid away
-
-    def test_links(self):
-        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", PAGE):
-            assert (ROOT / "docs" / target).exists(), target

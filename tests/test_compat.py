@@ -1,11 +1,9 @@
 """kdi.compat.kditransform: as the original where that is right, and in the places where it is used."""
 
-import doctest
 import importlib.util
 import inspect
 import pickle
 import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -615,9 +613,3 @@ class TestKernelSums:
         betas = ksum.betas_for_order(order)
         constants = [ksum.h_Gauss_to_K(0.7, betas), ksum.roughness_K(2 * betas), ksum.var_K(2 * betas)]
         assert_allclose([*constants, ksum.norm_const_K(2 * betas), *betas], original[f"ksum|{order}"], rtol=1e-6)
-
-
-def test_examples_of_the_page():
-    page = Path(__file__).parent.parent / "docs" / "moving-from-kditransform.md"
-    outcome = doctest.testfile(str(page), module_relative=False, encoding="utf-8")
-    assert outcome.attempted >= 9 and outcome.failed == 0

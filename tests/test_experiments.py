@@ -1,17 +1,16 @@
 """The experiments run, their figures are what they are said to be, and docs/correlation.md shows those."""
 
-import doctest
 import os
 import re
 import subprocess
 import sys
 from itertools import product
 from math import sqrt
-from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from pages import ROOT, read
 from scipy.stats import BootstrapMethod
 
 import kdi
@@ -20,9 +19,8 @@ from experiments.rows import chosen, read_rows
 
 pytestmark = pytest.mark.xdist_group("experiments")  # one quick run for all of them
 
-ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "experiments" / "results"
-PAGE = (ROOT / "docs" / "correlation.md").read_text(encoding="utf-8")
+PAGE = read("docs/correlation.md")
 SIZES = ["20", "100", "1000"]
 BOOTSTRAPS = ["percentile", "basic", "BCa"]
 PURE = os.environ.get("KDI_PURE_PYTHON", "0") not in ("", "0")
@@ -123,16 +121,6 @@ def test_unknown_experiment():
 
 
 class TestPage:
-    @pytest.mark.skipif(PURE, reason="thousands of samples, which take NumPy some minutes")
-    def test_examples_run(self, monkeypatch):
-        monkeypatch.chdir(ROOT)
-        text = "\n".join(re.findall(r"```pycon\n(.*?)```", PAGE, flags=re.DOTALL))
-        examples = doctest.DocTestParser().get_doctest(text, {}, "correlation.md", "docs/correlation.md", 0)
-        assert len(examples.examples) > 20
-        messages = []
-        outcome = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(examples, out=messages.append)
-        assert outcome.failed == 0, "".join(messages)
-
     def test_measured_tables_are_those_of_the_results(self):
         report = (RESULTS / "correlation_inference.md").read_text(encoding="utf-8").splitlines()
         shown = [line for line in PAGE.splitlines() if re.match(r"\| (normal|lognormal|Cauchy|t, 2 df) \|", line)]

@@ -1,12 +1,15 @@
-"""docs/scale.md: every block of code runs, on files and engines, and its numbers are those of the benchmarks."""
+"""docs/scale.md: every block of code runs, on files and engines, and its numbers are those of the benchmarks.
 
-import re
-from pathlib import Path
+The examples of kdi.spark run here too, since these need a session.
+"""
+
+import inspect
 
 import numpy as np
 import pandas as pd
 import pytest
 from engines import missing
+from pages import blocks, read, run_text
 
 import kdi
 from kdi.cells import ALL_COLUMNS, CAPACITY, FEWEST, MANY, MAX_CELLS, cell_width_for, room_for
@@ -18,9 +21,8 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
 ]
 
-ROOT = Path(__file__).parent.parent
-PAGE = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
+PAGE = read("docs/scale.md")
+BLOCKS = blocks(PAGE, "python")
 ENGINES = ("kdi.dask", "kdi.spark")
 
 
@@ -74,6 +76,14 @@ def test_spark(frame, spark):
     assert {row["cluster"] for row in names["labelled"].collect()} == {0, 1}
 
 
+def test_examples_of_spark(spark):
+    """Those of the docstrings, which are skipped where there is no session."""
+    names = {"kdi": kdi, "spark": spark}
+    for name in kdi.spark.__all__:
+        text = inspect.getdoc(getattr(kdi.spark, name)).replace("  # doctest: +SKIP", "")
+        assert run_text(text, f"kdi.spark.{name}", dict(names)) > 0
+
+
 def test_limits_are_as_said():
     kernel = get_kernel("polyexp")
     assert (CAPACITY, MAX_CELLS, ALL_COLUMNS, FEWEST, MANY) == (32_768, 2**19, 2**23, 2048, 200e6)
@@ -86,7 +96,7 @@ def test_limits_are_as_said():
 
 
 def test_numbers_are_those_of_the_benchmarks():
-    results = (ROOT / "benchmarks" / "results" / "results.md").read_text(encoding="utf-8").splitlines()
+    results = read("benchmarks/results/results.md").splitlines()
     shown = [line for line in PAGE.split("## Numbers")[1].splitlines() if line.startswith("|")]
     assert len(shown) > 12
     assert not [line for line in shown if line not in results]

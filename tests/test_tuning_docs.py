@@ -1,36 +1,14 @@
-"""docs/tuning.md: its examples run, its picture and its links are there, and it says of the code what the code does."""
+"""docs/tuning.md says of the code what the code does, and the README leads there."""
 
-import doctest
 import inspect
 import re
-from pathlib import Path
 
-import pytest
+from pages import blocks, read
 
 import kdi
 
-ROOT = Path(__file__).parent.parent
-PAGE = (ROOT / "docs" / "tuning.md").read_text(encoding="utf-8")
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-
-
-def test_examples_run(monkeypatch):
-    pytest.importorskip("pandas")
-    monkeypatch.chdir(ROOT)
-    text = "\n".join(re.findall(r"```pycon\n(.*?)```", PAGE, flags=re.DOTALL))
-    examples = doctest.DocTestParser().get_doctest(text, {}, "tuning.md", "docs/tuning.md", 0)
-    assert len(examples.examples) > 30
-    messages = []
-    outcome = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(examples, out=messages.append)
-    assert outcome.failed == 0, "".join(messages)
-
-
-def test_links():
-    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", PAGE):
-        assert (ROOT / "docs" / target).exists(), target
-    places = {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in re.findall(r"^## (.*)", PAGE, re.M)}
-    for place in re.findall(r"\]\(#([^)]+)\)", PAGE):
-        assert place in places
+PAGE = read("docs/tuning.md")
+README = read("README.md")
 
 
 def test_the_readme_leads_there():
@@ -39,7 +17,7 @@ def test_the_readme_leads_there():
 
 
 def test_code_of_the_readme_names_what_there_is():
-    (block,) = [block for block in re.findall(r"```python\n(.*?)```", README, re.DOTALL) if "KDITransformerCV" in block]
+    (block,) = [block for block in blocks(README, "python") if "KDITransformerCV" in block]
     for name in re.findall(r"kdi\.(\w+)", block):
         assert hasattr(kdi, name), name
 

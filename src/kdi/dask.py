@@ -99,15 +99,10 @@ def fit(estimator: Any, X: Any, sample_weight: Any = None, *, columns: Any = Non
 
     Examples
     --------
-    >>> import dask.array as da
-    >>> import kdi.dask
+    >>> import dask.array as da, kdi.dask
     >>> X = da.arange(10_000, chunks=1000).astype(float)[:, None]
-    >>> transformer = kdi.dask.fit(kdi.KDITransformer(), X)
-    >>> levels = kdi.dask.transform(transformer, X)
-    >>> levels[::2500].compute().ravel().round(2)
-    array([0.  , 0.21, 0.5 , 0.79])
-    >>> kdi.dask.inverse_transform(transformer, levels)[::2500].compute().ravel().round(2)
-    array([   0., 2500., 5000., 7500.])
+    >>> kdi.dask.fit(kdi.KDITransformer(), X).transform([[2500.0], [5000.0]]).round(2).ravel()
+    array([0.21, 0.5 ])
     """
     if not isinstance(estimator, KDITransformer | KDIDiscretizer):
         raise TypeError(f"estimator must be a KDITransformer or a KDIDiscretizer, got {kind_of(estimator)}.")
@@ -138,6 +133,13 @@ def transform(estimator: Any, X: Any) -> Any:
         With the partitions, and the index, of X: float32 where all of X is float32, and float64 otherwise. One-hot
         columns are dense, whatever `encode` says of them, and are named as `get_feature_names_out` does; the estimator
         must have been computed for them.
+
+    Examples
+    --------
+    >>> import dask.array as da, kdi.dask
+    >>> X = da.from_array([[1.0], [2.0], [4.0]], chunks=2)
+    >>> kdi.dask.transform(kdi.dask.fit(kdi.KDITransformer(alpha=0), X), X).compute().ravel()
+    array([0. , 0.5, 1. ])
     """
     return _mapped(estimator, X, "transform")
 
@@ -153,6 +155,13 @@ def inverse_transform(estimator: Any, X: Any) -> Any:
     Returns
     -------
     dask array or dataframe
+
+    Examples
+    --------
+    >>> import dask.array as da, kdi.dask
+    >>> transformer = kdi.KDITransformer(alpha=0).fit([[1.0], [2.0], [4.0]])
+    >>> kdi.dask.inverse_transform(transformer, da.from_array([[0.0], [0.75], [1.0]], chunks=2)).compute().ravel()
+    array([1., 3., 4.])
     """
     return _mapped(estimator, X, "inverse_transform")
 
@@ -282,6 +291,13 @@ class DaskParts:
         What messages call the weights.
     instead : str
         What messages recommend for tables that are in memory.
+
+    Examples
+    --------
+    >>> import dask.array as da, kdi.dask
+    >>> parts = kdi.dask.DaskParts(da.ones((6, 2), chunks=(2, 2)))
+    >>> parts.reduce(lambda chunks: sum(len(columns[0]) for columns, _ in chunks), int.__add__)
+    6
     """
 
     again = True

@@ -77,8 +77,9 @@ class KDITransformer(FittedMaps):
     -----
     With bandwidth h = alpha σ and kernel cdf G, a value x of a feature with values X_1, …, X_N becomes
 
-    .. math:: T(x) = P(X_{(1)}, x) / P(X_{(1)}, X_{(N)}), \\quad
-        P(a, b) = \\frac{1}{N} \\sum_n G((b - X_n)/h) - G((a - X_n)/h)
+    .. math:: T(x) = P(X_{(1)}, x) / P(X_{(1)}, X_{(N)}),
+
+    .. math:: P(a, b) = \\frac{1}{N} \\sum_n G((b - X_n)/h) - G((a - X_n)/h)
 
     NaN is left out of the fit and stays NaN. A constant feature becomes 0. `fit` takes two readings of the data,
     and memory for the sketches only. The result never decreases in x, in floating point too.
