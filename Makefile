@@ -7,8 +7,8 @@ SOURCES := $(wildcard cpp/*) CMakeLists.txt pyproject.toml
 .PHONY: demo test check docs bench experiments clean
 .DEFAULT_GOAL := demo
 
-demo: $(VENV)/installed-plot
-	$(BIN)/python examples/demo.py
+demo: $(VENV)/installed-cli
+	$(BIN)/kdi demo -o out
 
 test: $(VENV)/installed-test
 	$(BIN)/python -c "import kdi._core"  # a build that failed is no reason to test NumPy alone
@@ -39,4 +39,4 @@ $(VENV)/bin/python:
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
 clean:
-	rm -rf $(VENV) build out
+	rm -rf $(VENV) build out docs/_build docs/api docs/auto_examples
