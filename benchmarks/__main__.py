@@ -6,14 +6,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from benchmarks import clustering, correlation, engines, memory, paths, scaling, speed, start, stream, threads
+from benchmarks import clustering, correlation, engines, explorer, memory, paths, scaling, speed, start, stream, threads
 from benchmarks.machine import described, machine
 from benchmarks.report import Table, target_table
 from benchmarks.rounds import timed
 
 BENCHMARKS: dict[str, ModuleType] = {
     module.__name__.rpartition(".")[2]: module
-    for module in (speed, memory, start, scaling, threads, paths, correlation, clustering, stream, engines)
+    for module in (speed, memory, start, scaling, threads, paths, correlation, clustering, stream, engines, explorer)
 }
 RESULTS = Path(__file__).parent / "results"
 

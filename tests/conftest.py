@@ -2,6 +2,7 @@ import os
 
 import numpy as np
 import pytest
+from browser import start_browser
 from experiment_runs import run_experiments
 from hypothesis import HealthCheck, settings
 
@@ -30,6 +31,14 @@ def quick_run(tmp_path_factory):
     """Folder and output of a quick run of all experiments: one for all tests of the group "experiments"."""
     out = tmp_path_factory.mktemp("results")
     return out, run_experiments("all", "--quick", "--out", out)
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory):
+    """Chromium: one for all tests of the group "browser"."""
+    started = start_browser(tmp_path_factory.mktemp("browser"))
+    yield started
+    started.stop()
 
 
 def pytest_report_header():

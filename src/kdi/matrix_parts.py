@@ -77,7 +77,7 @@ def correlate_parts(parts: Parts, alpha: Any, kernel: Kernel, min_periods: int) 
     found.infinite[:] = np.array(gathered.infinite) > 0
     counts = parts.reduce(partial(_count_part, n_columns=parts.n_columns), Sums.plus)
     found.n[:] = counts.weight
-    maps = {(j, j): _Map.of(sketch, alphas[j], kernel) for j, sketch in enumerate(gathered.sketches)}
+    maps = {(j, j): LevelMap.of(sketch, alphas[j], kernel) for j, sketch in enumerate(gathered.sketches)}
     holes = [
         (i, j)
         for i, j in np.argwhere(counts.n < np.diag(counts.n)[:, None]).tolist()
@@ -88,14 +88,14 @@ def correlate_parts(parts: Parts, alpha: Any, kernel: Kernel, min_periods: int) 
         beside = MappedParts(parts, partial(_with_holes, pairs=some), len(some))
         resolve = partial(resolve_alpha, [alphas[i] for i, _ in some])
         sketches = gather_parts(beside, kernel, resolve).sketches
-        maps.update({pair: _Map.of(one, alphas[pair[0]], kernel) for pair, one in zip(some, sketches, strict=True)})
-    sums = parts.reduce(partial(_sum_part, n_columns=parts.n_columns, maps=maps), Sums.plus)
-    _finish(found, counts.n, sums, maps, min_periods)
+        maps.update({pair: LevelMap.of(one, alphas[pair[0]], kernel) for pair, one in zip(some, sketches, strict=True)})
+    sums = parts.reduce(partial(sum_part, n_columns=parts.n_columns, maps=maps), Sums.plus)
+    finish_products(found, counts.n, sums, maps, min_periods)
     return found
 
 
-def _finish(found: Products, rows: Floats, sums: Sums, maps: dict[Pair, _Map], min_periods: int) -> None:
-    """Correlations from the sums."""
+def finish_products(found: Products, rows: Floats, sums: Sums, maps: dict[Pair, LevelMap], min_periods: int) -> None:
+    """Write the correlations that follow from the sums to `found`; `rows` counts those of each pair."""
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = sums.own / sums.weight
         variance = sums.square - sums.weight * mean**2
@@ -115,7 +115,7 @@ def _finish(found: Products, rows: Floats, sums: Sums, maps: dict[Pair, _Map], m
 
 
 @dataclass(frozen=True)
-class _Map:
+class LevelMap:
     """A column's T, less its mean, so that sums of squares do not cancel."""
 
     table: AnyTable
@@ -123,7 +123,7 @@ class _Map:
     is_constant: bool
 
     @classmethod
-    def of(cls, sketch: Sketch, alpha: Any, kernel: Kernel) -> _Map:
+    def of(cls, sketch: Sketch, alpha: Any, kernel: Kernel) -> LevelMap:
         factor = float(resolve_alpha([alpha], np.array([sketch.weight]))[0])
         bandwidth = factor * sketch.std if sketch.range else 0.0
         exponent = width_exponent(cell_width_for(kernel, bandwidth, sketch.range), sketch.minimum, sketch.maximum)
@@ -155,12 +155,13 @@ def _count_part(chunks: Iterable[Chunk], n_columns: int) -> Sums:
     return sums
 
 
-def _sum_part(chunks: Iterable[Chunk], n_columns: int, maps: dict[Pair, _Map]) -> Sums:
+def sum_part(chunks: Iterable[Chunk], n_columns: int, maps: dict[Pair, LevelMap]) -> Sums:
+    """Sums over the rows of some chunks, `maps` being each column's T, also over the rows that another one has."""
     sums = Sums.zeros(n_columns)
     # Columns that have the same integral beside every other go by one product of matrices.
     several = {j for pair in maps if pair[0] != pair[1] for j in pair}
     plain = [j for j in range(n_columns) if j not in several]
-    pairs = [pair for pair in combinations(range(n_columns), 2) if several & {*pair}]
+    pairs = [pair for pair in combinations(range(n_columns), 2) if several & {*pair}] if several else []
     for columns, weights in chunks:
         mass = np.ones(len(columns[0])) if weights is None else weights
         levels = [maps[j, j](column) for j, column in enumerate(columns)]

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections.abc import Iterable
 from math import inf, isfinite
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import kdi
+from kdi._names import quoted
 from kdi._typing import Floats, Table
 from kdi.explorer.correlations import ALPHAS, correlations
-from kdi.explorer.features import GATHERED, KERNEL, SMALLEST, as_base64, described
+from kdi.explorer.features import GATHERED, KERNEL, LARGEST, SMALLEST, described, room_for_values
 from kdi.explorer.readings import Readings, name_of, open_readings
 from kdi.explorer.scatter import BINS, bin_edges, scatter_counts, scatter_pairs
 from kdi.parts import MappedParts, gather_parts
@@ -20,6 +23,9 @@ from kdi.sketch import Sketch
 
 MOST_CORRELATED = 200  # columns; of more, matrices would be most of the page, and nobody could read them
 DIGITS = 7  # of correlations
+SHADES = 16  # of a density scatter
+INFINITE = "holds infinite values"
+TOO_WIDE = "holds values that lie further apart than the largest number"
 
 
 def contents(
@@ -32,16 +38,17 @@ def contents(
         raise ValueError("there are no rows to explore.")
     if not gathered.has_weight:
         raise ValueError("weights are zero in every row, which leaves no row to explore.")
-    sketches = gathered.finite(readings.names)
-    left_out = dict(readings.left_out)
-    shown = {}
-    for name, sketch in zip(readings.names, sketches, strict=True):
-        if sketch.range == inf:
-            left_out[name] = "its values lie further apart than the largest number"
+    shown, left_out = {}, dict(readings.left_out)
+    for name, sketch, infinite in zip(readings.names, gathered.sketches, gathered.infinite, strict=True):
+        if infinite:
+            left_out[name] = INFINITE
+        elif sketch.range == inf:
+            left_out[name] = TOO_WIDE
         else:
             shown[name] = sketch
     if not shown:
-        raise ValueError("there is no column to explore: values lie further apart than the largest number.")
+        reasons = " or ".join(dict.fromkeys(left_out[name] for name in readings.names))
+        raise ValueError(f"there is no column to explore: {quoted(readings.names)} {reasons}.")
     found, reason = _correlations(readings, shown, gathered.n_rows)
     file = name_of(source)
     return {
@@ -52,7 +59,7 @@ def contents(
         "order": KERNEL.order,
         "scale": KERNEL.scale,
         "alphas": _plain(slider_alphas()),
-        "features": [described(name, sketch) for name, sketch in shown.items()],
+        "features": [described(name, sketch, room_for_values(len(shown))) for name, sketch in shown.items()],
         "left_out": [{"name": name, "reason": why} for name, why in left_out.items()],
         "correlations": found,
         "no_correlations": reason,
@@ -66,7 +73,7 @@ def as_json(payload: dict[str, Any]) -> bytes:
 
 def slider_alphas() -> Floats:
     """The steps of the slider, from ranks to min-max."""
-    below, above = np.geomspace(SMALLEST, 1.0, 61), np.geomspace(1.0, 10.0, 47)[1:]
+    below, above = np.geomspace(SMALLEST, 1.0, 61), np.geomspace(1.0, LARGEST, 47)[1:]
     return np.concatenate([[0.0], [float(f"{alpha:.3g}") for alpha in [*below, *above]], [inf]])
 
 
@@ -90,7 +97,6 @@ def _correlations(
     pairs, edges = scatter_pairs(matrices), bin_edges(sketches)
     sampled, counts = scatter_counts(parts, n_rows, edges, pairs)
     most = counts.max(axis=1, initial=0)
-    shades = np.round(255 * np.log1p(counts) / np.log1p(np.maximum(most, 1))[:, None])
     upper = np.triu_indices(len(features), 1)
     found = {
         "features": features,
@@ -102,11 +108,18 @@ def _correlations(
             "bins": BINS,
             "edges": [_plain(one) for one in edges],
             "pairs": [list(pair) for pair in pairs],
-            "counts": as_base64(shades.astype(np.uint8)),
+            "counts": b64encode(shades_of(counts).tobytes()).decode("ascii"),
             "most": most.tolist(),
         },
     }
     return found, reason
+
+
+def shades_of(counts: NDArray[np.int64]) -> NDArray[np.uint8]:
+    """Counts as shades from 0 to 255, even in their logarithms, a row a pair; few different ones take little room."""
+    most = np.maximum(counts.max(axis=1, keepdims=True, initial=0), 1)
+    shades = np.ceil(SHADES * np.log1p(counts) / np.log1p(most) * (1 - 1e-12))  # the most is no more than SHADES
+    return np.asarray(np.minimum(shades * (256 / SHADES), 255), dtype=np.uint8)
 
 
 def _chosen(columns: list[Table], places: list[int]) -> list[Table]:

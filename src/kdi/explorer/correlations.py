@@ -16,7 +16,7 @@ from kdi._typing import Floats
 from kdi.explorer.features import KERNEL
 from kdi.explorer.readings import SampledParts
 from kdi.matrix import Products, correlate_columns
-from kdi.matrix_parts import Pair, Sums, _finish, _Map, _sum_part
+from kdi.matrix_parts import LevelMap, Pair, Sums, finish_products, sum_part
 from kdi.parts import Chunk, Parts
 from kdi.sketch import Sketch
 
@@ -44,21 +44,21 @@ def correlations(parts: Parts, sketches: list[Sketch], n_rows: int) -> tuple[int
 
 def _by_sums(parts: Parts, sketches: list[Sketch]) -> list[Floats]:
     n = len(sketches)
-    maps = [{(j, j): _Map.of(one, alpha, KERNEL) for j, one in enumerate(sketches)} for alpha in ALPHAS]
+    maps = [{(j, j): LevelMap.of(one, alpha, KERNEL) for j, one in enumerate(sketches)} for alpha in ALPHAS]
     totals: list[Sums] = parts.reduce(partial(_sums, n=n, maps=maps), _plus)
     rows = np.full((n, n), float(sketches[0].count))
     found = []
     for sums, here in zip(totals, maps, strict=True):
         products = Products.empty(n)
-        _finish(products, rows, sums, here, min_periods=1)
+        finish_products(products, rows, sums, here, min_periods=1)
         found.append(products.statistic)
     return found
 
 
-def _sums(chunks: Iterable[Chunk], n: int, maps: list[dict[Pair, _Map]]) -> list[Sums]:
+def _sums(chunks: Iterable[Chunk], n: int, maps: list[dict[Pair, LevelMap]]) -> list[Sums]:
     totals = [Sums.zeros(n) for _ in maps]
     for chunk in chunks:
-        totals = [total.plus(_sum_part([chunk], n, here)) for total, here in zip(totals, maps, strict=True)]
+        totals = [total.plus(sum_part([chunk], n, here)) for total, here in zip(totals, maps, strict=True)]
     return totals
 
 

@@ -1,45 +1,54 @@
 """Features: what the page embeds of a column, and how far from the exact T a browser can then be.
 
-A sketch is embedded in cells that are as wide as the smallest alpha of the slider allows, with its moments divided by
-the total weight and in single precision. Each mass is rounded together with the error of the one before, so that errors
-do not pile up: with E_i the sum of the errors up to cell i, and R the difference of the largest and the smallest E,
+A sketch is embedded in cells that are as wide as the smallest alpha of the slider allows, or as the values themselves
+where there are few. Moments are whole numbers of some unit, which are short as text: partial sums over the cells are
+rounded, not the moments, so that errors do not pile up. With E_i the sum of the errors up to cell i, R the difference
+of the largest and the smallest E, and f any function of the cells' places c, summation by parts gives
 
-    |sum_i e_i [G((x - c_i)/b) - G((a - c_i)/b)]| <= R max_c [G((x - c)/b) - G((a - c)/b)],
+    |sum_i e_i f(c_i)| <= R/2 (|f(c_1)| + |f(c_n)| + total variation of f).
 
-for the bracket rises and then falls with c, and summation by parts leaves half of R for its ends and its way up and
-down. The right side is at most 2 R of P(X(1), X(N)), at any bandwidth, since G is concave above 0.
+Of masses, f(c) = G((x - c)/b) - G((a - c)/b) rises and then falls, which leaves R max f, and max f is at most twice
+P(X(1), X(N)), since no value has less kernel inside than an end has, and G is concave above 0. Of moment k, f is the
+same difference of k-th derivatives. T = A/(A + B) with A = P(X(1), x) and B = P(x, X(N)) then moves by no more than the
+larger of the errors of A and B, over A + B.
 """
 
 from __future__ import annotations
 
-from base64 import b64encode
 from dataclasses import dataclass
+from functools import cache
 from math import factorial, isfinite
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kdi._typing import Floats
-from kdi.cells import CELL_TOLERANCE, Room, cell_error, cell_width_for, least_total, width_exponent
+from kdi._typing import Floats, Integers
+from kdi.cells import CAPACITY, CELL_TOLERANCE, Room, cell_error, cell_width_for, least_total, width_exponent
+from kdi.explorer.ranks import described_ranks
 from kdi.integral import rounding_error
 from kdi.kernels import get_kernel
-from kdi.lookup import tabulate
 from kdi.sketch import Sketch
 
 KERNEL = get_kernel("polyexp")
-SMALLEST = 0.05  # of the slider's positive alphas
-TOLERANCE = 4e-7  # what the cells may contribute to the error of T at that alpha; rounding takes 1e-7 at most
+SMALLEST, LARGEST = 0.05, 10.0  # of the slider's alphas but 0 and infinity
+TOLERANCE = 4e-7  # what the cells may contribute to the error of T at that alpha; rounding takes much less
 # The alpha for which cells within the usual tolerance are those that are asked for here: the error goes by the fourth
 # power of the width.
 GATHERED = SMALLEST * (TOLERANCE / CELL_TOLERANCE) ** 0.25
-VALUES = 2**12  # distinct values that are embedded as they are
-CELLS = 2**11  # that are embedded even where fewer would do: an outlier must not hide the ranks of all others
+ALL_VALUES = 2**18  # distinct values of all columns that are embedded as they are, so that ranks are exact
+FEWEST_VALUES = 2**12  # and of every column, however many there are
+CELLS = 2**12  # that are embedded even where fewer would do: an outlier must not hide the shape of the rest
+MASS_UNIT, MOMENT_UNIT = 2.0**-32, 2.0**-24  # of the total weight
 
 
-def embedded(sketch: Sketch) -> Sketch:
-    """The cells of a sketch that the page needs, or its values where they take no more room."""
-    if sketch.is_exact and len(sketch) <= VALUES:
+def room_for_values(n_features: int) -> int:
+    """Distinct values that one of so many columns may embed."""
+    return min(max(ALL_VALUES // n_features, FEWEST_VALUES), CAPACITY)
+
+
+def embedded(sketch: Sketch, most: int = FEWEST_VALUES) -> Sketch:
+    """The cells of a sketch that the page needs, or its values where there are no more of them than `most`."""
+    if sketch.is_exact and len(sketch) <= most:
         return sketch
     width = cell_width_for(KERNEL, GATHERED * sketch.std, sketch.range)
     exponent = width_exponent(width, sketch.minimum, sketch.maximum)
@@ -48,48 +57,58 @@ def embedded(sketch: Sketch) -> Sketch:
     cells = sketch if sketch.exponent is not None and sketch.exponent >= exponent else sketch.coarsened(exponent)
     if len(cells) < CELLS:
         cells = sketch.within(Room(CELLS, CELLS))
-    # A value takes half the room of a cell, which has four moments.
-    return sketch if sketch.is_exact and len(sketch) <= 2 * len(cells) else cells
+    return sketch if sketch.is_exact and len(sketch) <= len(cells) else cells
 
 
 @dataclass(frozen=True)
 class Rounded:
-    """Moments over the total weight in single precision, and the most that rounding them does to T."""
+    """Moments as whole numbers, the unit of each, and the most that rounding them does to T."""
 
-    moments: NDArray[np.float32]
+    moments: Integers
+    units: list[float]
     error: float
 
     @classmethod
     def of(cls, sketch: Sketch) -> Rounded:
+        mass = sketch.moments[:, 0]
+        # Counts of rows are whole numbers as they are.
+        whole = sketch.weight < 2**53 and bool((mass == np.rint(mass)).all())
+        units = [1 / sketch.weight if whole else MASS_UNIT, *[MOMENT_UNIT] * (sketch.moments.shape[1] - 1)]
         exact = sketch.moments / sketch.weight
-        moments = exact.astype(np.float32)
-        moments[:, 0] = _diffused(exact[:, 0])
-        errors = exact - moments
-        piled = np.append(0.0, np.cumsum(errors[:, 0]))
-        error = 2 * float(piled.max() - piled.min())
-        if sketch.range > 0 and moments.shape[1] > 1:
-            relative = sketch.cell_width / (SMALLEST * sketch.std * KERNEL.scale)
-            steepest = [float(abs(one).max()) for one in KERNEL.derivatives(np.linspace(0, 8, 200), 3)]
-            # At larger alphas, the width falls against the bandwidth by as much as the range does.
-            total = least_total(KERNEL, sketch.range / (SMALLEST * sketch.std))
-            for k in range(1, moments.shape[1]):
-                error += 2 * relative**k / factorial(k) * steepest[k] * float(abs(errors[:, k]).sum()) / total
-        return cls(moments, error)
+        sums = np.rint(np.cumsum(exact, axis=0) / units)
+        if whole:
+            sums[:, 0] = np.cumsum(mass)
+        moments = np.diff(sums, axis=0, prepend=0.0)
+        piled = np.cumsum(exact - moments * units, axis=0)
+        spread = np.maximum(piled.max(axis=0), 0.0) - np.minimum(piled.min(axis=0), 0.0)
+        return cls(moments.astype(np.int64), units, _rounding(sketch, spread))
 
 
-def _diffused(masses: Floats) -> NDArray[np.float32]:
-    """Masses in single precision whose partial sums are as close to the exact ones as the last mass is."""
-    sums = np.append(0.0, np.cumsum(masses))
-    rounded = np.empty(len(masses), dtype=np.float32)
-    total = 0.0
-    for place, upto in enumerate(sums[1:].tolist()):
-        rounded[place] = max(upto - total, 0.0)
-        total += float(rounded[place])
-    return rounded
+def _rounding(sketch: Sketch, spread: Floats) -> float:
+    """Bound of what rounding does to T at any alpha of the slider, `spread` being the R of each moment."""
+    error = 2 * float(spread[0])
+    if len(spread) > 1 and sketch.range > 0:
+        # At larger alphas, the width falls against the bandwidth by as much as the range does.
+        relative = sketch.cell_width / (SMALLEST * sketch.std * KERNEL.scale)
+        total = least_total(KERNEL, sketch.range / (SMALLEST * sketch.std))
+        for k, share in enumerate(_sways()[1:], start=1):
+            error += relative**k / factorial(k) * float(spread[k]) / 2 * share / total
+    return error
 
 
-def described(name: str, sketch: Sketch) -> dict[str, Any]:
-    """A feature as the page holds it, from a sketch that is fine enough for the smallest alpha."""
+@cache
+def _sways() -> list[float]:
+    """The most that both ends and the variation of f add up to, for each derivative of G up to the third."""
+    u = np.linspace(-60, 60, 2**14 + 1)
+    return [4 * float(abs(one).max()) + 2 * float(abs(np.diff(one)).sum()) for one in KERNEL.derivatives(u, 3)]
+
+
+def described(name: str, sketch: Sketch, most: int = FEWEST_VALUES) -> dict[str, Any]:
+    """A feature as the page holds it, from a sketch that is fine enough for the smallest alpha.
+
+    Places are the values or, of cells, the number of cells from each to the next; `start` is where the first one lies,
+    relative to the minimum. `ranks` are the knots for alpha = 0, where they do not follow from the values.
+    """
     facts = {
         "name": name,
         "count": sketch.count,
@@ -101,15 +120,20 @@ def described(name: str, sketch: Sketch) -> dict[str, Any]:
         "std": _number(sketch.std),
     }
     if not sketch.count:
-        return facts | {"width": 0.0, "offsets": "", "moments": "", "error": 0.0, "rank_error": 0.0}
-    sketch = embedded(sketch)
+        nothing = {"width": 0.0, "start": 0.0, "places": [], "moments": [[]], "units": [1.0], "ranks": None}
+        return facts | nothing | {"error": 0.0, "rank_error": 0.0}
+    gathered, sketch = sketch, embedded(sketch, most)
     rounded = Rounded.of(sketch)
+    ranks, rank_error = (None, rounded.error) if sketch.is_exact else described_ranks(gathered, KERNEL)
     return facts | {
         "width": sketch.cell_width,
-        "offsets": as_base64(sketch.offsets.astype("<f8")),
-        "moments": as_base64(rounded.moments.astype("<f4")),
+        "start": float(sketch.offsets[0]),
+        "places": (sketch.places if sketch.is_exact else np.diff(sketch.places, prepend=sketch.places[0])).tolist(),
+        "moments": rounded.moments.T.tolist(),
+        "units": rounded.units,
+        "ranks": ranks,
         "error": min(1.0, _error(sketch) + rounded.error),
-        "rank_error": min(1.0, tabulate(sketch, KERNEL, 0.0).error + rounded.error),
+        "rank_error": min(1.0, rank_error),
     }
 
 
@@ -118,12 +142,9 @@ def _error(sketch: Sketch) -> float:
     if not sketch.range > 0:
         return 0.0
     bandwidth = SMALLEST * sketch.std
-    error = cell_error(KERNEL, sketch.cell_width / bandwidth) + rounding_error(KERNEL, len(sketch))
-    return 2 * error / least_total(KERNEL, sketch.range / bandwidth)
-
-
-def as_base64(array: NDArray[Any]) -> str:
-    return b64encode(np.ascontiguousarray(array).tobytes()).decode("ascii")
+    error = cell_error(KERNEL, sketch.cell_width / bandwidth) / least_total(KERNEL, sketch.range / bandwidth)
+    rounding = rounding_error(KERNEL, len(sketch)) / least_total(KERNEL, sketch.range / sketch.std / LARGEST)
+    return 2 * (error + rounding)
 
 
 def _number(value: float) -> float | None:

@@ -15,7 +15,18 @@ from typing import Any
 from kdi._writing import target_path, written_aside
 from kdi.explorer.contents import as_json, contents
 
-SCRIPTS = ["integral.js", "clusters.js", "charts.js", "features.js", "correlations.js", "main.js"]
+SCRIPTS = [
+    "integral.js",
+    "clusters.js",
+    "charts.js",
+    "summaries.js",
+    "curves.js",
+    "features.js",
+    "heatmaps.js",
+    "scatter.js",
+    "correlations.js",
+    "main.js",
+]
 MARKERS = re.compile(r"\{\{(title|style|script|policy|data)\}\}")
 SCRIPT = re.compile(r"<script>([^<]*\{\{script\}\}[^<]*)</script>")
 POLICY = (
@@ -40,6 +51,14 @@ class ExplorerPage:
         The columns on the page.
     left_out : dict of str to str
         Other columns, and why they are not on it.
+
+    Examples
+    --------
+    >>> import kdi
+    >>> page = kdi.explore([[1.0, 10.0], [2.0, 30.0], [4.0, 20.0]], title="Three rows")
+    >>> page.title, page.rows, page.html[:15]
+    ('Three rows', 3, '<!doctype html>')
+    >>> page.save("three.html")  # doctest: +SKIP
     """
 
     html: str
@@ -56,12 +75,13 @@ class ExplorerPage:
         return target
 
     def __repr__(self) -> str:
-        size = f"{len(self.html) / 1e6:.1f} MB"
-        return f"ExplorerPage({self.title!r}, {self.rows:,} rows, {len(self.features)} features, {size})"
+        rows = f"{self.rows:,} row{'s' * (self.rows != 1)}"
+        features = f"{len(self.features)} feature{'s' * (len(self.features) != 1)}"
+        return f"ExplorerPage({self.title!r}, {rows}, {features}, {len(self.html) / 1e6:.1f} MB)"
 
     def _repr_html_(self) -> str:
         return (
-            f'<iframe title="{escape(self.title)}" srcdoc="{escape(self.html)}" sandbox="allow-scripts" '
+            f'<iframe title="{_text(self.title)}" srcdoc="{escape(self.html)}" sandbox="allow-scripts" '
             f'style="width: 100%; height: {HEIGHT}px; border: 0"></iframe>'
         )
 
@@ -102,7 +122,12 @@ def explore(
     -----
     A source is read three times, and once more where columns have missing values: for the sketches, the correlations
     and a sample of at most 200,000 rows, of which the page holds counts. What takes less than 128 MB is kept in memory
-    after the first. A longer stream that can be read only once has no correlations.
+    after the first. A longer stream that can be read only once has no correlations. Columns with infinite values are
+    left out.
+
+    T agrees with `KDITransformer` to 1e-6 at every alpha but 0; the page states the bound of each feature. Ranks agree
+    as well where there is room for all values, up to 32,768 distinct ones a column and 262,144 in all. Of more, they
+    are known at some 2,000 knots, which leaves errors of about 1e-4.
 
     Examples
     --------
@@ -132,16 +157,20 @@ def assembled(title: str, data: bytes) -> str:
         raise ValueError("the template of the page has no <script>{{script}}</script>.")
     run = around[1].replace("{{script}}", script)  # with the white space beside it, which the hash counts
     values = {
-        "title": escape(title.encode("utf-8", "replace").decode("utf-8")),
+        "title": _text(title),
         "style": style,
         "script": script,
         "policy": escape(POLICY.format(b64encode(sha256(run.encode()).digest()).decode())),
-        "data": b64encode(compress(data, mtime=0)).decode(),
+        "data": b64encode(compress(data, 6, mtime=0)).decode(),
     }
     # In one go: what is put in is not looked at again, whatever it holds.
     return MARKERS.sub(lambda marker: values[marker[1]], template)
 
 
+def _text(text: str) -> str:
+    """Any text as HTML; half of a pair of surrogates, which no file can hold, becomes a question mark."""
+    return escape(text.encode("utf-8", "replace").decode("utf-8"))
+
+
 def _asset(name: str) -> str:
-    asset = files("kdi.explorer").joinpath("assets", name)
-    return asset.read_text(encoding="utf-8") if asset.is_file() else ""  # TODO strict
+    return files("kdi.explorer").joinpath("assets", name).read_text(encoding="utf-8")

@@ -1,12 +1,14 @@
 // Cluster boundaries: the valleys of a Gaussian density of the T, as kdi.cluster finds them (kdi/modes.py).
 //
 // What differs from Python: the T of a cell's values are two points, one deviation to each side of their mean, and the walk
-// over knots sees the density with an error of some 1e-8, so that valleys shallower than 1e-7 are closed (1e-8 there). The
-// places of the valleys are then found by the same Newton's method on the sum itself.
+// over knots sees the density with an error of some 1e-8, so that valleys shallower than 1e-7 are closed (1e-8 there; 1e-4
+// at alpha = 0, where there are more values than the page has). The places of the valleys are then found by the same
+// Newton's method on the sum itself.
 
 const KNOTS_PER_BANDWIDTH = 32;
 const NOTHING = 1e-8; // of the highest density: less than one value among ten million makes
 const SHALLOW = 1e-7; // depth of a valley that is no more than rounding
+const SHALLOW_RANKS = 1e-4; // the same where ranks are known at some knots only
 const REACH = 39; // bandwidths beyond which a Gaussian is no number
 const APART = 16; // bandwidths between two clumps of points that do not see each other
 const WINDOW = 8; // bandwidths that a point reaches on the knots
@@ -15,10 +17,10 @@ const KERNEL = Float64Array.from({ length: 2 * MARGIN + 1 }, (_, k) => Math.exp(
 
 // The T of a column's values: ascending places with their share of the weight.
 function levelPoints(cells, curve) {
+  if (cells.ranks && curve.knots === cells.ranks.knots) return rankPoints(cells.ranks);
   const split = cells.terms > 1;
   const places = new Float64Array(cells.length * (split ? 2 : 1));
   const masses = new Float64Array(places.length);
-  const ranked = curve instanceof LineCurve && curve.levels.length === cells.length && cells.length > 2;
   for (let i = 0; i < cells.length; i++) {
     if (!split) {
       places[i] = curve.level(cells.positions[i]);
@@ -26,18 +28,36 @@ function levelPoints(cells, curve) {
       continue;
     }
     const [middle, deviation] = cells.middle(i);
-    const level = ranked ? curve.levels[i] : curve.level(middle);
-    let spread = curve.slope(middle) * deviation;
-    if (ranked) {
-      // Ranks are evenly spread within a cell, however its values are, unless they are all the same.
-      const several = deviation > 0.01 * cells.width;
-      spread = several ? Math.sqrt(Math.max(cells.mass(i) ** 2 - cells.count ** -2, 0) / 12) : 0;
-    }
+    const level = curve.level(middle);
+    const spread = curve.slope(middle) * deviation;
     places[2 * i] = Math.max(level - spread, 0);
     places[2 * i + 1] = Math.min(level + spread, 1);
     masses[2 * i] = masses[2 * i + 1] = 0.5 * cells.mass(i);
   }
-  // Neighbouring cells may overlap a little.
+  return inOrder(places, masses);
+}
+
+// At alpha = 0, from knots: what lies between two of them is spread evenly there, as ranks are, and becomes two points.
+function rankPoints({ levels, masses }) {
+  const last = levels.length - 1;
+  const total = 1 - 0.5 * (masses[0] + masses[last]); // of the ranks from the first knot to the last
+  const points = { places: [levels[0]], masses: [masses[0]] };
+  for (let i = 1; i <= last; i++) {
+    const rise = levels[i] - levels[i - 1];
+    const between = total * rise - 0.5 * (masses[i - 1] + masses[i]);
+    if (between > 0) {
+      const [middle, spread] = [levels[i - 1] + 0.5 * rise, rise / Math.sqrt(12)];
+      points.places.push(middle - spread, middle + spread);
+      points.masses.push(0.5 * between, 0.5 * between);
+    }
+    points.places.push(levels[i]);
+    points.masses.push(masses[i]);
+  }
+  return { places: Float64Array.from(points.places), masses: Float64Array.from(points.masses), shallow: SHALLOW_RANKS };
+}
+
+// Neighbouring cells may overlap a little.
+function inOrder(places, masses) {
   for (let i = 1; i < places.length; i++) {
     const place = places[i];
     const mass = masses[i];
@@ -217,7 +237,7 @@ function valleysOf(points, bandwidth) {
   }
   for (;;) {
     let shallowest = -1;
-    let least = SHALLOW;
+    let least = points.shallow ?? SHALLOW;
     valleys.forEach((valley, i) => {
       const depth = 1 - valley.height / Math.min(peaks[i].height, peaks[i + 1].height);
       if (depth < least) [shallowest, least] = [i, depth];

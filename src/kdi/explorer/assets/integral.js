@@ -7,6 +7,7 @@
 // direction leaves these rows at every cell, and T at any x is then two short sums.
 
 const FLAT = 1e-4; // range/bandwidth below which a kernel is level over the range: min-max (kdi/cells.py)
+const NO_RANGE = 1e-303; // a range so small has no reciprocal: as good as constant (kdi/lookup.py)
 const TOO_FAR = 700; // bandwidths from which an exponential is no number
 
 function decodeBase64(text) {
@@ -16,20 +17,40 @@ function decodeBase64(text) {
   return bytes;
 }
 
+// Positions relative to the minimum: of values, or of cells, of which it is told how many lie between one and the next.
+function decodePlaces({ places, width, start }, minimum) {
+  let cell = 0;
+  return Float64Array.from(places, (place) => (width ? (cell += place) * width + start : place - minimum));
+}
+
+// Knots, levels and masses of T at alpha = 0, where they do not follow from the values.
+function decodeRanks(ranks, minimum, range) {
+  const knots = decodePlaces(ranks, minimum);
+  knots[0] = 0;
+  knots[knots.length - 1] = range;
+  let level = 0;
+  const levels = Float64Array.from(ranks.levels, (rise) => (level += rise) * ranks.unit);
+  return { knots, levels, masses: Float64Array.from(ranks.masses, (mass) => mass * ranks.unit) };
+}
+
 // What is known of a column: positions relative to its minimum, and moments 0 to 3 of each cell in units of its width,
-// or the weight alone where the values themselves are kept.
+// as shares of the weight; or the share alone where the values themselves are kept.
 class Cells {
   constructor(feature) {
-    this.positions = new Float64Array(decodeBase64(feature.offsets).buffer);
-    this.moments = Float64Array.from(new Float32Array(decodeBase64(feature.moments).buffer));
-    this.length = this.positions.length;
-    this.terms = this.length ? this.moments.length / this.length : 1;
+    this.length = feature.places.length;
+    this.terms = feature.moments.length;
     this.width = feature.width;
     this.count = feature.count;
     this.weight = feature.weight;
     this.minimum = feature.minimum;
     this.range = this.length ? feature.maximum - feature.minimum : 0;
     this.std = feature.std;
+    this.positions = decodePlaces(feature, this.minimum);
+    this.ranks = feature.ranks && decodeRanks(feature.ranks, this.minimum, this.range);
+    this.moments = new Float64Array(this.length * this.terms);
+    for (let k = 0; k < this.terms; k++) {
+      for (let i = 0; i < this.length; i++) this.moments[i * this.terms + k] = feature.moments[k][i] * feature.units[k];
+    }
   }
 
   mass(cell) {
@@ -41,9 +62,9 @@ class Cells {
     const m = this.moments;
     const at = cell * this.terms;
     const place = this.positions[cell];
-    if (this.terms === 1) return [place, 0];
+    if (this.terms === 1 || !(m[at] > 0)) return [place, 0];
     const mean = Math.min(Math.max(m[at + 1] / m[at], -0.5), 0.5);
-    const variance = Math.max(m[at + 2] / m[at] - mean * mean, 0);
+    const variance = Math.min(Math.max(m[at + 2] / m[at] - mean * mean, 0), 0.25);
     return [Math.min(Math.max(place + mean * this.width, 0), this.range), Math.sqrt(variance) * this.width];
   }
 }
@@ -177,6 +198,7 @@ class SmoothCurve {
 
   // The offset at which T is `level`: Newton's method, kept between two ends that close in.
   offset(level) {
+    if (level <= 0 || level >= 1) return level <= 0 ? 0 : this.range;
     const positions = this.sum.cells.positions;
     this.levels ??= positions.map((position) => this.level(Math.min(Math.max(position, 0), this.range)));
     const cell = lastNotAbove(this.levels, level);
@@ -198,7 +220,7 @@ class SmoothCurve {
   }
 }
 
-// Straight lines between knots: min-max, and the mid-ranks of the values or cells at alpha = 0.
+// Straight lines between knots: min-max, and the mid-ranks of the values at alpha = 0.
 class LineCurve {
   constructor(knots, levels) {
     this.knots = knots;
@@ -206,6 +228,7 @@ class LineCurve {
   }
 
   static ranks(cells) {
+    if (cells.ranks) return new LineCurve(cells.ranks.knots, cells.ranks.levels);
     const { length, positions } = cells;
     const knots = Float64Array.from(positions);
     const levels = new Float64Array(length);
@@ -252,6 +275,7 @@ class LineCurve {
 // T of a column at one alpha; null where there is no range, and so no curve.
 function makeCurve(cells, alpha, kernel) {
   if (!(cells.length && cells.range > 0)) return null;
+  if (!(cells.range > NO_RANGE)) return LineCurve.straight(cells.range);
   if (alpha === 0) return LineCurve.ranks(cells);
   const bandwidth = alpha * cells.std * kernel.scale;
   if (!(cells.range / bandwidth >= FLAT)) return LineCurve.straight(cells.range);

@@ -1,0 +1,107 @@
+"""A real browser for the tests of pages: headless Chromium, started once for all of them.
+
+A page is opened from a file and looked at as a person would; when it is left, its console must hold no error, and it
+must not have asked for anything but itself.
+"""
+
+import json
+import shutil
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+
+from engines import missing
+
+BROWSERS = ["chromium", "chromium-browser", "google-chrome"]
+OPTIONS = [
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+    "--window-size=1280,1000",
+]
+SECONDS = 60  # that a page may take before a test gives up on it; a machine may be busy
+
+
+def start_browser(folder):
+    """A browser whose profile and pages lie in a folder; tests are skipped where there is none."""
+    try:
+        from selenium.webdriver import Chrome, ChromeOptions, ChromeService
+    except ImportError:
+        missing("selenium is not installed")
+    binary = next(filter(None, map(shutil.which, BROWSERS)), None)
+    driver = shutil.which("chromedriver")
+    if binary is None or driver is None:
+        missing(f"there is no {'chromedriver' if binary else 'Chromium'} on the PATH")
+    options = ChromeOptions()
+    options.binary_location = binary
+    for option in [*OPTIONS, f"--user-data-dir={folder / 'profile'}"]:
+        options.add_argument(option)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    return Browser(Chrome(options=options, service=ChromeService(executable_path=driver)), folder)
+
+
+class Browser:
+    """Chromium, driven by selenium, which is `driver`."""
+
+    def __init__(self, driver, folder):
+        self.driver, self.folder, self._numbers = driver, Path(folder), count()
+        driver.set_script_timeout(SECONDS)
+        driver.set_page_load_timeout(SECONDS)
+
+    @contextmanager
+    def page(self, page, ready="return performance.getEntriesByName('kdi-ready').length > 0"):
+        """Open the path of a page, or a document as text, until a script says that it is ready."""
+        path = page if isinstance(page, Path) else self._written(page)
+        self._forget()
+        self.driver.get(path.as_uri())
+        try:
+            self.wait_for(ready)
+            yield self.driver
+        finally:
+            complaints, requests = self.complaints(), self.requests()
+            self.driver.get("about:blank")  # so that nothing of the page is left to the next one
+        assert not complaints, f"the console complains: {complaints}"
+        assert requests == [path.as_uri()], f"the page asked for more than itself: {requests}"
+
+    def wait_for(self, condition, *arguments):
+        """Wait until a script returns something true, and return that."""
+        from selenium.webdriver.support.ui import WebDriverWait
+
+        try:
+            return WebDriverWait(self.driver, SECONDS, 0.02).until(
+                lambda driver: driver.execute_script(condition, *arguments)
+            )
+        except Exception as error:
+            raise AssertionError(f"never true: {condition}; the console says {self.complaints()}") from error
+
+    def run(self, script, *arguments):
+        """What a script returns, in the page that is open."""
+        return self.driver.execute_script(script, *arguments)
+
+    def complaints(self):
+        """What the console holds of errors, of scripts and of the page's policy, since it was last asked."""
+        entries = self.driver.get_log("browser")
+        return [one["message"] for one in entries if one["level"] == "SEVERE" or "Content Security" in one["message"]]
+
+    def requests(self):
+        """The addresses that were asked for since this was last asked, but those that the page or the browser holds."""
+        messages = [json.loads(one["message"])["message"] for one in self.driver.get_log("performance")]
+        sent = [one["params"]["request"]["url"] for one in messages if one["method"] == "Network.requestWillBeSent"]
+        return [url for url in sent if not url.startswith(("data:", "blob:", "about:", "chrome:"))]
+
+    def _written(self, html):
+        path = self.folder / f"page-{next(self._numbers)}.html"
+        path.write_text(html, encoding="utf-8", newline="\n")
+        return path
+
+    def _forget(self):
+        self.complaints()
+        self.requests()
+
+    def stop(self):
+        self.driver.quit()
