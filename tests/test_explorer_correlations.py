@@ -37,6 +37,7 @@ def cell_of(browser, place, row, column):
 def click_cell(browser, place, row, column):
     from selenium.webdriver import ActionChains
 
+    browser.run("for (const card of kdiPage.cards) card.draw()")  # so that none grows above the maps meanwhile
     svg = element(browser, ".heat-map", place)
     browser.run("arguments[0].scrollIntoView({ block: 'center' })", svg)
     x, y = cell_of(browser, place, row, column)

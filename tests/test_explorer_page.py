@@ -114,6 +114,21 @@ def test_histograms_are_those_of_the_values(browser, housing, california):
             np.testing.assert_allclose(bars / bars.max(), counts[counts > 0] / counts.max(), atol=5e-3)
 
 
+def test_histograms_of_more_values_than_the_page_holds(browser, rng):
+    values = rng.lognormal(sigma=2, size=100_000)
+    values[:20_000] = 1.0  # one of them many times
+    with browser.page(kdi.explore(values[:, None]).html):
+        for alpha in (0.0, 1.0, np.inf):
+            browser.run("kdiPage.choose(kdiPage.nearest(Number(arguments[0])))", str(alpha).replace("inf", "Infinity"))
+            settled(browser)
+            assert alpha_of(browser, 0) == alpha
+            levels = kdi.KDITransformer(alpha).fit_transform(values[:, None])
+            shares = np.histogram(levels, bins=40, range=(0, 1))[0] / len(values)
+            drawn = browser.run("const { cells, curve } = kdiPage.cards[0]; return [...histogramAfter(cells, curve)]")
+            assert sum(drawn) == pytest.approx(1, abs=1e-6)
+            np.testing.assert_allclose(np.cumsum(drawn), np.cumsum(shares), atol=1e-3)
+
+
 def test_boundaries_are_those_of_cluster(browser, housing, california):
     with browser.page(california):
         for card, name in enumerate(["MedInc", "HouseAge", "AveRooms"]):

@@ -183,7 +183,8 @@ class FeatureCard {
       }
       facts.push(["largest", sayNumber(feature.maximum, this.digits)]);
     }
-    if (cells.range > 0) facts.push(["error of T", `≤ ${sayNumber(feature.error, 1)}`], ["at alpha 0", `≤ ${sayNumber(feature.rank_error, 1)}`]);
+    if (cells.range > 0) facts.push(["error of T", `≤ ${sayNumber(feature.error, 1)}`]);
+    if (cells.range > 0 && feature.rank_error > 1e-6) facts.push(["at alpha 0", `≤ ${sayNumber(feature.rank_error, 1)}`]);
     for (const [name, value] of facts) this.facts.append(make("div", {}, make("dt", {}, name), make("dd", {}, value)));
   }
 }

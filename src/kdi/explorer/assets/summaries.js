@@ -103,16 +103,15 @@ function histogramBefore(cells, low, high) {
 // Bars after the transformation: shares of the weight in even bins of T.
 function histogramAfter(cells, curve) {
   const shares = new Float64Array(BINS_AFTER);
-  const ranked = curve instanceof LineCurve && curve.levels.length === cells.length && cells.terms > 1 && cells.length > 2;
+  const add = (from, to, mass) => spread(shares, 0, 1 / BINS_AFTER, from, to, mass);
+  if (cells.ranks && curve.knots === cells.ranks.knots) {
+    const { places, masses } = rankPoints(cells.ranks);
+    places.forEach((place, i) => add(place, place, masses[i]));
+    return shares;
+  }
   for (let i = 0; i < cells.length; i++) {
-    const mass = cells.mass(i);
-    if (!curve) {
-      shares[0] += mass; // a constant, whose T is 0
-      continue;
-    }
-    let [from, to] = cellEnds(cells, i);
-    [from, to] = ranked ? [curve.levels[i] - 0.5 * mass, curve.levels[i] + 0.5 * mass] : [curve.level(from), curve.level(to)];
-    spread(shares, 0, 1 / BINS_AFTER, Math.max(from, 0), Math.min(to, 1), mass);
+    const [from, to] = cellEnds(cells, i);
+    add(curve.level(from), curve.level(to), cells.mass(i));
   }
   return shares;
 }
