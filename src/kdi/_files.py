@@ -105,10 +105,11 @@ class Files:
         self._as_it_stands = text
         self.schema = _common_schema(self._files)
         self._typed: dict[str, str] = {}  # columns that pass through as numbers, and what in them would be none
+        self.keys: set[str] = set()  # columns that pass through as text, although they look like numbers
         if self._is_text:
             passing = [] if numbers is None else [name for name in self.schema.names if name not in set(numbers)]
-            keys = set(passing) if text else self._find_keys(passing)
-            self.schema = _text_schema(self.schema, numbers, keys)
+            self.keys = set() if text else self._find_keys(passing)
+            self.schema = _text_schema(self.schema, numbers, passing if text else self.keys)
 
     def count(self) -> int | None:
         """The number of rows, which Parquet files tell."""

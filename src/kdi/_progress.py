@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from time import monotonic
@@ -55,7 +56,8 @@ class Progress:
         return f", {self.done / seconds:,.0f} rows/s" if seconds > 0 else ""
 
     def _draw(self, line: str) -> None:
-        """Over the line that is there, all of it."""
+        """Over the line that is there, all of it; a line that is wider than the terminal could not be drawn over."""
+        line = line[: _width(self._stream) - 1]
         self._stream.write("\r" + line.ljust(self._length))
         self._stream.flush()
         self._length = len(line)
@@ -70,6 +72,13 @@ def watched(batches: Iterable[Any], total: int | None) -> Iterator[Any]:
             progress.add(batch.num_rows)
     finally:
         progress.close()
+
+
+def _width(stream: TextIO) -> int:
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or 80
+    except (OSError, ValueError):
+        return 80
 
 
 def _clock(seconds: float) -> str:

@@ -82,7 +82,7 @@ def _write_parquet(batches: Iterable[Any], schema: Any, features: Collection[str
 
 
 def _write_csv(batches: Iterable[Any], schema: Any, stream: Any) -> int:
-    _refuse_nested(schema)
+    _refuse_what_is_no_text(schema)
     stream.write((",".join(map(quoted_field, schema.names)) + "\n").encode())
     n_rows = 0
     for batch in batches:
@@ -99,12 +99,21 @@ def quoted_field(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
-def _refuse_nested(schema: Any) -> None:
+def _refuse_what_is_no_text(schema: Any) -> None:
+    """Raise for columns that CSV cannot hold; bytes need not be text, even where they can be turned into it."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
     import pyarrow.types as kinds
 
     for field in schema:
-        kind = field.type.value_type if kinds.is_dictionary(field.type) else field.type
-        if kinds.is_nested(kind) or kinds.is_binary(kind) or kinds.is_large_binary(kind):
+        encoded = kinds.is_dictionary(field.type) or kinds.is_run_end_encoded(field.type)
+        kind = field.type.value_type if encoded else field.type
+        try:
+            pc.cast(pa.nulls(0, kind), pa.large_string())
+            has_text = "binary" not in str(kind)
+        except pa.ArrowNotImplementedError:
+            has_text = False
+        if not has_text:
             raise ValueError(f"column {field.name!r} holds {field.type}, for which CSV has no place; write Parquet.")
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import csv
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from math import isnan
 from typing import Any
 
@@ -19,8 +19,10 @@ RULES = ("scott", "silverman")
 ALPHA = "a number >= 0, inf, scott or silverman"
 
 
-def as_columns(given: list[str], available: Iterable[str]) -> list[str]:
-    """The columns that texts name."""
+def as_columns(given: list[str] | None, available: Iterable[str]) -> list[str] | None:
+    """The columns that texts name; None where none were given."""
+    if given is None:
+        return None
     there = set(available)
     return [name for text in given for name in ([text] if text in there else _split(text))]
 
@@ -36,6 +38,21 @@ def as_rule(text: str) -> float | str:
     if isnan(value) or value < 0:
         raise argparse.ArgumentTypeError(f"{text!r} is not {ALPHA}.")
     return value
+
+
+def limited(kind: type[Any], allows: Callable[[Any], bool], what: str) -> Callable[[str], Any]:
+    """A type for argparse: numbers within limits, and what they are called."""
+
+    def number(text: str) -> Any:
+        try:
+            value = kind(text)
+        except ValueError:
+            value = None
+        if value is None or not allows(value):
+            raise argparse.ArgumentTypeError(f"{text!r} is not {what}.")
+        return value
+
+    return number
 
 
 def alpha_text(text: str) -> str:
@@ -71,6 +88,6 @@ def as_alpha(given: list[str] | None, features: list[str]) -> Any:
 
 def _split(text: str) -> list[str]:
     try:
-        return next(csv.reader([text]), [""])
+        return next(csv.reader([text]), []) or [""]
     except csv.Error as error:
         raise Refusal(f"{text!r} is no list of names with commas between them: {error}.") from error

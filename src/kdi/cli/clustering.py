@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from kdi._typing import Floats
-from kdi.cli.drawing import new_axes, picture
-from kdi.cli.errors import Refusal, about, say
+from kdi.cli.drawing import new_figure, picture_beside, picture_path
+from kdi.cli.errors import Refusal, about, say, tell
 from kdi.cli.inputs import Input, opened
-from kdi.cli.outputs import Output, print_text, refuse_the_same
+from kdi.cli.outputs import Output, print_text, refuse_the_same, standard_output
 from kdi.cli.text import aligned, digits, short
 from kdi.clusters import Clusters, cluster_parts
-from kdi.parts import Parts, gather_parts
 from kdi.kernels import get_kernel
+from kdi.parts import Parts, gather_parts
 from kdi.rows import assign
-from kdi.sinks import quoted_field
 from kdi.sources import open_source
 from kdi.streams import Stream
 
@@ -30,14 +28,15 @@ DRAWN = 200_000  # values that stand for those of a column in its picture
 def cluster(options: argparse.Namespace) -> None:
     """Print the groups of a column, write the table with them, draw them."""
     column = options.column
-    with opened(options.input) as table, picture(options.plot) as plot:
+    with opened(options.input) as table:
         output = None if options.output is None else Output.of(options.output, options.format)
         path = None if output is None else output.path
-        refuse_the_same({"--output": path, "--plot": plot.path}, {})
-        refuse_the_same({"--plot": plot.path}, {"the input": table.paths})
+        plot = picture_path(options.plot)
+        refuse_the_same({"--output": path, "--plot": plot}, {})
+        refuse_the_same({"--plot": plot}, {"the input": table.paths})
         if len(table.paths) > 1:
             refuse_the_same({"--output": path}, {"one of the inputs": table.paths})
-        features = table.features([column], options.weights, "")
+        features = table.features([column], options.weights)
         added = f"{column}_cluster"
         if output is not None and added in table.source.names:
             raise Refusal(f"{table.title} has a column {added!r} already, which --output would add.")
@@ -47,35 +46,31 @@ def cluster(options: argparse.Namespace) -> None:
             say(f"reading {column!r} of {table.title}, several times")
         with about(f"column {column!r} of {table.title}"):
             found = cluster_parts(parts, **how, significance=options.significance)
-        figure = None if plot.path is None else _draw(found, parts, column)
-        if output is not None:
-            if table.shows_progress:
-                say(f"writing {output.title}")
-            output.write(_labelled(table, output, column, added, found))
-        if figure is not None:
-            plot.save(figure)
-        _print(found, sys.stderr if output is not None and output.path is None else sys.stdout)
+        with picture_beside(plot, lambda: _draw(found, parts, column, options.weights is not None)):
+            if output is not None:
+                if table.shows_progress:
+                    say(f"writing {output.title}")
+                output.write(_labelled(table, output, column, added, found))
+            _print(found, beside_a_table=output is not None and output.path is None)
 
 
-def _print(found: Clusters, stream: Any) -> None:
-    """The clusters: aligned for people, CSV for programs; beside a table on standard output, for people."""
-    for_people = stream is sys.stderr or stream.isatty()
-    table = found._valleys.table
-    ends = [table.low, *found.boundaries.tolist(), table.high]
-    depths = [*found.depths.tolist(), np.nan]
-    form, whole = (".6g", ".10g") if for_people else ("", "")
-    rows = [
-        [str(k), digits(low, form), digits(high, form), digits(center, form), digits(size, whole), digits(depth, form)]
-        for k, (low, high, center, size, depth) in enumerate(
-            zip(ends[:-1], ends[1:], found.centers.tolist(), found.sizes.tolist(), depths, strict=True)
-        )
-    ]
-    if stream is sys.stderr:
-        stream.write(aligned(HEADER, rows))
-    elif for_people:
-        print_text(aligned(HEADER, rows))
+def _print(found: Clusters, beside_a_table: bool) -> None:
+    """The clusters: aligned for people, CSV for programs."""
+    if beside_a_table:
+        tell(aligned(HEADER, _rows(found, ".6g")))
+    elif standard_output().isatty():
+        print_text(aligned(HEADER, _rows(found, ".6g")))
     else:
-        print_text("".join(",".join(cells) + "\n" for cells in [HEADER, *rows]))
+        print_text("".join(",".join(cells) + "\n" for cells in [HEADER, *_rows(found, "")]))
+
+
+def _rows(found: Clusters, form: str) -> list[list[str]]:
+    """A row for each cluster; the depth is that of the valley at its right."""
+    ends = [found._valleys.table.low, *found.boundaries.tolist(), found._valleys.table.high]
+    columns = [ends[:-1], ends[1:], found.centers.tolist(), [*found.depths.tolist(), np.nan]]
+    rows = [[digits(value, form) for value in row] for row in zip(*columns, strict=True)]
+    sizes = [f"{size:.15g}" for size in found.sizes.tolist()]
+    return [[str(k), *row[:3], size, row[3]] for k, (row, size) in enumerate(zip(rows, sizes, strict=True))]
 
 
 def _labelled(table: Input, output: Output, column: str, added: str, found: Clusters) -> Stream:
@@ -86,7 +81,8 @@ def _labelled(table: Input, output: Output, column: str, added: str, found: Clus
     from kdi._arrow import as_floats
     from kdi._files import numbers_from_text
 
-    source = open_source(table.paths, numbers=[], text=output.kind == "CSV")
+    is_text = output.kind == "CSV"
+    source = open_source(table.paths, numbers=[] if is_text else [column], text=is_text)
     schema = source.schema.append(pa.field(added, pa.int64()))
     place = source.names.index(column)
 
@@ -101,20 +97,23 @@ def _labelled(table: Input, output: Output, column: str, added: str, found: Clus
     return Stream(batches(), schema, [])
 
 
-def _draw(found: Clusters, parts: Parts, column: str) -> Any:
+def _draw(found: Clusters, parts: Parts, column: str, weighted: bool) -> Any:
     """The clusters, drawn from values that stand for those of the column, which may be too many."""
-    from kdi.plotting import ClusterDisplay
+    from kdi.cluster_display import ClusterDisplay
 
     (sketch,) = gather_parts(parts, get_kernel("polyexp"), np.ones_like).sketches
-    places: Floats = sketch.offsets + sketch.minimum
-    mass: Floats = sketch.moments[:, 0]
-    weights = None if mass.size == sketch.count and np.ptp(mass) == 0 and mass[0] == 1 else mass
-    if sketch.exponent is not None:
-        n = min(sketch.count, DRAWN)
-        levels = (np.arange(n) + 0.5) * sketch.weight / n
-        places = np.interp(levels, np.cumsum(mass) - mass / 2, places)
+    places, mass = sketch.offsets + sketch.minimum, sketch.moments[:, 0]
+    weights: Floats | None = mass
+    n = min(sketch.count, DRAWN)
+    exact = sketch.exponent is None
+    if not (exact and weighted):  # else there is one place a value, and its weight
+        levels, below = (np.arange(n) + 0.5) * sketch.weight / n, np.cumsum(mass)
+        places = places[np.searchsorted(below, levels)] if exact else np.interp(levels, below - mass / 2, places)
         weights = None if sketch.weight == n else np.full(n, sketch.weight / n)
-    axes = new_axes((7, 4))
-    ClusterDisplay(found, places, weights).plot(axes)
-    axes.set_xlabel(axes.get_xlabel().replace("x", short(column, 40), 1), parse_math=False)
+    axes = new_figure((7, 4)).subplots()
+    ClusterDisplay(found, places, weights, column).plot(axes)
+    if not weighted:
+        axes.set_ylabel("values")
+    if n < sketch.count:  # how many lie outside is not known
+        axes.set_xlabel(short(column, 60), parse_math=False)
     return axes.figure

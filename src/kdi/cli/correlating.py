@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import Any
 
 from kdi._typing import Floats
-from kdi.cli.choices import as_alpha
-from kdi.cli.drawing import draw_matrix, new_axes, picture
+from kdi.cli.choices import as_alpha, as_columns
+from kdi.cli.drawing import draw_matrix, new_figure, picture_beside, picture_path
 from kdi.cli.errors import Refusal, about, say
 from kdi.cli.inputs import opened
-from kdi.cli.outputs import Output, print_text, refuse_the_same
+from kdi.cli.outputs import Output, print_text, refuse_the_same, standard_output
 from kdi.cli.text import aligned, digits, short
 from kdi.comparison import compare_parts
 from kdi.matrix_parts import corr_parts
@@ -21,33 +20,26 @@ COEFFICIENTS = {"pearson": "Pearson", "spearman": "Spearman", "kdi": "KD-integra
 
 def corr(options: argparse.Namespace) -> None:
     """Print or write correlations, and draw them."""
-    import pyarrow as pa
-
     with opened(options.input) as table:
+        import pyarrow as pa
+
         output = Output.of(options.output, options.format)
-        with picture(options.plot) as plot:
-            refuse_the_same({"--output": output.path, "--plot": plot.path}, {"the input": table.paths})
-            features = table.features(options.columns, options.weights, "left out")
-            if options.compare and len(features) < 2:
-                raise Refusal(f"--compare needs at least two numeric columns, got {features[0]!r} alone.")
-            how = {"alpha": as_alpha(options.alpha, features), "kernel": options.kernel}
-            parts = table.parts(features, options.weights)
-            if table.shows_progress:
-                say(f"reading {table.title}, several times")
-            on_terminal = output.path is None and output.kind == "CSV" and sys.stdout.isatty()
-            with about(table.title):
-                if options.compare:
-                    pairs = compare_parts(parts, **how)
-                    text, columns = _pair_text(pairs) if on_terminal else "", pairs
-                else:
-                    matrix = corr_parts(parts, **how)[0]
-                    text, columns = _matrix_text(features, matrix) if on_terminal else "", _matrix(features, matrix)
-            if plot.path is not None:
-                plot.save(_draw_pairs(pairs) if options.compare else draw_matrix(features, matrix))
-            if on_terminal:
-                print_text(text)
+        plot = picture_path(options.plot)
+        refuse_the_same({"--output": output.path, "--plot": plot}, {"the input": table.paths})
+        features = table.features(as_columns(options.columns, table.source.names), options.weights, "left out")
+        if options.compare and len(features) < 2:
+            raise Refusal(f"--compare needs at least two numeric columns, got {features[0]!r} alone.")
+        how = {"alpha": as_alpha(options.alpha, features), "kernel": options.kernel}
+        parts = table.parts(features, options.weights)
+        if table.shows_progress:
+            say(f"reading {table.title}, several times")
+        with about(table.title):
+            found: Any = compare_parts(parts, **how) if options.compare else corr_parts(parts, **how)[0]
+        with picture_beside(plot, lambda: _draw_pairs(found) if options.compare else draw_matrix(features, found)):
+            if output.path is None and output.kind == "CSV" and standard_output().isatty():
+                print_text(pair_text(found) if options.compare else _matrix_text(features, found))
             else:
-                output.write_table(pa.table(columns))
+                output.write_table(pa.table(found if options.compare else _matrix(features, found)))
 
 
 def _matrix(features: list[str], matrix: Floats) -> dict[str, Any]:
@@ -64,7 +56,8 @@ def _matrix_text(features: list[str], matrix: Floats) -> str:
     return aligned(["", *names], rows)
 
 
-def _pair_text(pairs: dict[str, Any]) -> str:
+def pair_text(pairs: dict[str, Any]) -> str:
+    """A line for each pair of columns."""
     names = zip(pairs["first"], pairs["second"], strict=True)
     values = zip(*(pairs[name] for name in COEFFICIENTS), strict=True)
     rows = [
@@ -74,9 +67,9 @@ def _pair_text(pairs: dict[str, Any]) -> str:
 
 
 def _draw_pairs(pairs: dict[str, Any]) -> Any:
-    from kdi.plotting import CorrelationDisplay
+    from kdi.correlation_display import CorrelationDisplay
 
-    axes = new_axes((5.5, 5.5))
+    axes = new_figure((5.5, 5.5)).subplots()
     shown = {name: [short(one) for one in column] for name, column in pairs.items() if name in ("first", "second")}
     CorrelationDisplay(pairs | shown).plot(axes)
     return axes.figure

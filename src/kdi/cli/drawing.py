@@ -2,74 +2,65 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from kdi._typing import Floats
 from kdi._writing import target_path, written_aside
 from kdi.cli.errors import Refusal
-from kdi.cli.text import short
+from kdi.cli.text import digits, short
 
+FORMATS = (".png", ".pdf", ".svg")
 LABELLED = 60  # features whose names there is room for
 WRITTEN = 15  # and whose correlations
 
 
-@dataclass(frozen=True)
-class Picture:
-    """Where a picture goes; None where none was asked for."""
-
-    path: str | None
-
-    def save(self, figure: Any) -> None:
-        """Write the figure, in the format that the suffix names."""
-        assert self.path is not None
-        with written_aside(self.path) as aside:
-            figure.savefig(aside, format=_suffix(self.path), dpi=150)
+def picture_path(text: str | None) -> str | None:
+    """Where --plot wants its picture, once it is known that it can be drawn and written; None where there is none."""
+    if text is None:
+        return None
+    if not text.lower().endswith(FORMATS):
+        raise Refusal(f"--plot {text!r} must end in {', '.join(FORMATS)}.")
+    new_figure((1, 1))  # which needs matplotlib
+    return target_path(text, "a picture")
 
 
 @contextmanager
-def picture(text: str | None) -> Iterator[Picture]:
-    """What --plot asks for, once it is known that it can be drawn and written."""
-    if text is None:
-        yield Picture(None)
+def picture_beside(path: str | None, draw: Callable[[], Any]) -> Iterator[None]:
+    """The figure that `draw` makes, written to a file if what is done in the meantime succeeds."""
+    if path is None:
+        yield
         return
-    figure = new_axes((1, 1)).figure
-    formats = sorted(figure.canvas.get_supported_filetypes())
-    if _suffix(text) not in formats:
-        raise Refusal(f"--plot {text!r} must end in one of {', '.join('.' + one for one in formats)}.")
-    yield Picture(target_path(text, "a picture"))
+    with written_aside(path) as aside:
+        draw().savefig(aside, format=path.lower().rpartition(".")[2], dpi=150)
+        yield
 
 
-def _suffix(path: str) -> str:
-    return os.path.splitext(path)[1].lower().lstrip(".")
-
-
-def new_axes(size: tuple[float, float]) -> Any:
-    """Axes of a figure that no window shows."""
+def new_figure(size: tuple[float, float]) -> Any:
+    """A figure that no window shows."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise Refusal("pictures are drawn with matplotlib: pip install 'kdi[cli]'") from error
-    return Figure(figsize=size, layout="constrained").subplots()
+    return Figure(figsize=size, layout="constrained")
 
 
 def draw_matrix(features: list[str], matrix: Floats) -> Any:
     """A heat map of correlations, with the numbers in it where there is room."""
     n = len(features)
     side = min(3.2 + 0.42 * n, 16.0)
-    axes = new_axes((side + 0.9, side))
+    axes = new_figure((side + 0.9, side)).subplots()
     image = axes.imshow(matrix, cmap="RdBu_r", vmin=-1, vmax=1)
     axes.figure.colorbar(image, ax=axes, shrink=0.8, label="KD-integral correlation")
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0)
+    axes.set_facecolor("#ececec")  # where there is no correlation
     if n > LABELLED:
         axes.set(xticks=[], yticks=[], xlabel=f"{n} columns, in the order of the table")
         return axes.figure
     names = [short(name) for name in features]
-    axes.set_xticks(range(n), names, rotation=45 if n > 3 else 0, ha="right" if n > 3 else "center")
+    axes.set_xticks(range(n), names, rotation=45, ha="right", rotation_mode="anchor")
     axes.set_yticks(range(n), names)
     for label in [*axes.get_xticklabels(), *axes.get_yticklabels()]:
         label.set_parse_math(False)  # names are data: a $ in them is a $
@@ -77,5 +68,5 @@ def draw_matrix(features: list[str], matrix: Floats) -> Any:
         for i, row in enumerate(matrix.tolist()):
             for j, value in enumerate(row):
                 colour = "white" if abs(value) > 0.6 else "black"
-                axes.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize=8, color=colour)
+                axes.text(j, i, digits(value, ".2f"), ha="center", va="center", fontsize=8, color=colour)
     return axes.figure

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 import warnings
 from collections.abc import Iterator
@@ -9,36 +10,52 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 LONGEST = 600  # characters of a message: names may be long, and parts of a file get into messages
-# What messages of the package call things, and what they are called here.
+# What messages of the package say of its parameters, in the words of the command line.
 WORDS = {
-    "Input X contains": "contains",
-    "sample_weight": "--weights",
+    "Input X contains infinity or a value too large for its dtype, in ": "there are infinite values in ",
+    "sample_weight is zero in every row": "--weights are zero in every row",
+    "sample_weight must have": "--weights must have",
+    "weights are zero in every row, which leaves no row to explore": "--weights are zero in every row",
+    "x must hold at least one value that is not NaN and has weight": "it holds no value that has weight",
+    "x must be finite or NaN, got infinite values": "there are infinite values",
+    ": x has no ": ": it has no ",
     "; kdi.sketch_table(source, columns=[…]) chooses columns for fit_sketches": "; --columns chooses columns",
 }
+UNSEEN = "Glyph .* missing from"  # of matplotlib, once for each letter that its font has no picture of
 
 
 class Refusal(Exception):
     """What was asked for cannot be done; the message says why."""
 
 
-def one_line(message: Any) -> str:
-    """A message on one line, of letters that can be shown."""
-    text = str(message)
+def printable(text: object) -> str:
+    """Text on one line, of letters that can be shown."""
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in str(text))
+
+
+def one_line(message: object) -> str:
+    """A message on one line, in the words of the command line."""
+    text = str(message).strip()
     for ours, theirs in WORDS.items():
         text = text.replace(ours, theirs)
-    shown = "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text.strip())
+    shown = printable(text)
     return shown if len(shown) <= LONGEST else f"{shown[:LONGEST]} …"
 
 
-def say(message: Any) -> None:
+def say(message: object) -> None:
     """A line on stderr, where there is one."""
+    tell(f"kdi: {one_line(message)}\n")
+
+
+def tell(text: str) -> None:
+    """Text on stderr, where there is one."""
     if sys.stderr is not None:
         with suppress(OSError, ValueError):
-            sys.stderr.write(f"kdi: {one_line(message)}\n")
+            sys.stderr.write(text)
             sys.stderr.flush()
 
 
-def note(message: Any) -> None:
+def note(message: object) -> None:
     """A line on something that is no error, but that one should know."""
     say(f"note: {message}")
 
@@ -57,6 +74,7 @@ def warnings_as_notes() -> Iterator[None]:
         warnings.simplefilter("ignore")
         for kind in (UserWarning, RuntimeWarning):
             warnings.simplefilter("always", kind)
+        warnings.filterwarnings("ignore", UNSEEN)
         warnings.showwarning = show
         yield
 
@@ -76,6 +94,8 @@ def one_of(error: BaseException) -> str:
     """An error in words."""
     if isinstance(error, MemoryError):
         return "there is not enough memory."
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        return "there is no space left to write to."
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename!r}: {error.strerror}"
     if isinstance(error, Refusal | ValueError | TypeError | OSError | ImportError):

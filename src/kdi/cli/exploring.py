@@ -10,7 +10,7 @@ from kdi._writing import target_path
 from kdi.cli.choices import as_columns
 from kdi.cli.errors import Refusal, about, note, say
 from kdi.cli.inputs import opened
-from kdi.cli.outputs import refuse_the_same
+from kdi.cli.outputs import print_text, refuse_the_same, standard_output
 
 
 def explore(options: argparse.Namespace) -> None:
@@ -18,19 +18,25 @@ def explore(options: argparse.Namespace) -> None:
     from kdi.explorer import explore as page_of
 
     with opened(options.input) as table:
-        if not options.output.lower().endswith((".html", ".htm")):
-            raise Refusal(f"--output {options.output!r} must end in .html.")
-        path = target_path(options.output, "a page")
+        path = None
+        if options.output == "-":
+            standard_output()
+        elif options.output.lower().endswith((".html", ".htm")):
+            path = target_path(options.output, "a page")
+        else:
+            raise Refusal(f"output {options.output!r} must end in .html, or be - for standard output.")
         refuse_the_same({"--output": path}, {"the input": table.paths})
-        columns = None if options.columns is None else as_columns(options.columns, table.source.names)
+        columns = as_columns(options.columns, table.source.names)
         title = options.title or os.path.basename(table.title)
         if table.shows_progress:
-            say(f"reading {table.title}")
+            say(f"reading {table.title}, several times")
         with about(table.title):
             page = page_of(
                 table.paths, columns=columns, weights=options.weights, title=title, progress=table.shows_progress
             )
+        if page.left_out:
+            note(f"not on the page, which says why: {quoted(page.left_out)}.")
+        if path is None:
+            print_text(page.html)
+        else:
             page.save(path)
-        left_out = [one["name"] for one in page.left_out]
-        if left_out:
-            note(f"{quoted(left_out)} {'is' if len(left_out) == 1 else 'are'} not on the page, which says why.")

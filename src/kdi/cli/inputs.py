@@ -6,7 +6,6 @@ Small tables are read once and kept, large ones are read anew each time, batch b
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -16,7 +15,6 @@ from functools import cached_property
 from typing import Any
 
 from kdi._names import quoted
-from kdi.cli.choices import as_columns
 from kdi.cli.errors import Refusal, note
 from kdi.sources import ArrowParts, Source, open_source, require_pyarrow
 
@@ -72,24 +70,25 @@ class Input:
                 raise
             raise Refusal(str(error).replace(repr(self.spooled), STDIN).replace(self.spooled, STDIN)) from error
 
-    def features(self, columns: list[str] | None, weights: str | None, others: str) -> list[str]:
+    def features(self, chosen: list[str] | None, weights: str | None, others: str = "") -> list[str]:
         """The columns that were chosen or else all numbers; a note says what becomes of the `others`."""
-        names = self.source.names
+        from kdi._files import Files
+
         if weights is not None:
             self._check([weights])
-        if columns is not None:
-            chosen = as_columns(columns, names)
+        if chosen is not None:
             if weights in chosen:
-                raise Refusal(f"column {weights!r} holds the weights, and cannot be one of --columns too.")
+                raise Refusal(f"column {weights!r} holds the weights, and cannot be a feature too.")
             self._check(chosen)
             return chosen
         usual = [name for name in self.source.usual if name != weights]
-        chosen = [name for name in usual if self._is_feature(name)]
+        keys = Files(self.paths, []).keys  # 007 is a number to those who ask for it by name
+        chosen = [name for name in usual if name not in keys and _is_feature(self.source.schema.field(name).type)]
         if not chosen:
             raise Refusal(f"{self.title} has no numeric column; {self._what_there_is()}")
         if len(chosen) < len(usual):
             left = [name for name in usual if name not in set(chosen)]
-            note(f"{quoted(left)} {'is not numeric and' if len(left) == 1 else 'are not numeric and'} {others}.")
+            note(f"not numeric, and {others}: {quoted(left)}.")
         return chosen
 
     def parts(self, features: list[str], weights: str | None = None) -> ArrowParts:
@@ -101,14 +100,6 @@ class Input:
             raise Refusal(f"{self.title} has no rows.")
         source = self.paths if table is None else table
         return ArrowParts(source, weights, columns=features, progress=self.shows_progress, argument="--weights")
-
-    def _is_feature(self, name: str) -> bool:
-        import pyarrow.types as kinds
-
-        from kdi._arrow import is_number
-
-        kind = self.source.schema.field(name).type
-        return is_number(kind) and not kinds.is_boolean(kind)
 
     def _check(self, chosen: list[str]) -> None:
         """Raise unless these columns are there, once each, and are numbers."""
@@ -123,7 +114,8 @@ class Input:
         for name in chosen:
             kind = self.source.schema.field(name).type
             if not is_number(kind):
-                raise Refusal(f"column {name!r} of {self.title} must be numbers, but holds {self._example(name, kind)}.")
+                example = self._example(name, kind)
+                raise Refusal(f"column {name!r} of {self.title} must be numbers, but holds {example}.")
 
     def _example(self, name: str, kind: Any) -> str:
         """What a column holds, and the first value that is no number."""
@@ -145,6 +137,14 @@ class Input:
                         "CSV files must have commas."
                     )
         return f"its columns are {quoted(names, 20)}."
+
+
+def _is_feature(kind: Any) -> bool:
+    import pyarrow.types as kinds
+
+    from kdi._arrow import is_number
+
+    return is_number(kind) and not kinds.is_boolean(kind)
 
 
 @contextmanager
@@ -175,14 +175,16 @@ def _spooled() -> Iterator[str]:
     """Standard input as a file, which is gone in the end: what is read more than once needs one."""
     if sys.stdin is None:
         raise Refusal("there is no standard input to read.")
-    stream = sys.stdin.buffer
+    stream: Any = sys.stdin.buffer
     start = stream.read(4)
     suffix = next((suffix for magic, suffix in MAGIC.items() if start.startswith(magic)), ".csv")
-    with tempfile.NamedTemporaryFile(prefix="kdi-", suffix=suffix, delete_on_close=False) as file:
-        file.write(start)
-        shutil.copyfileobj(stream, file, 2**20)
-        file.close()
-        yield file.name
+    with tempfile.TemporaryDirectory(prefix="kdi-") as folder:
+        path = os.path.join(folder, STDIN + suffix)  # a name that a page may show
+        with open(path, "wb") as file:
+            file.write(start)
+            while part := stream.read1(2**20):  # as it comes, so that an interrupt need not wait for more
+                file.write(part)
+        yield path
 
 
 def _kept(source: Source) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Iterator
@@ -30,7 +31,7 @@ class Output:
         """What -o and --format ask for, once it is known that it can be written."""
         if text == "-":
             kind = KINDS[form or "csv"]
-            if kind == "Parquet" and sys.stdout.isatty():
+            if standard_output().isatty() and kind == "Parquet":
                 raise Refusal("Parquet is not shown on a terminal; -o FILE writes it to a file.")
             return cls(None, kind)
         if not text.lower().endswith(SUFFIXES):
@@ -43,20 +44,20 @@ class Output:
     def title(self) -> str:
         return "standard output" if self.path is None else self.path
 
-    def write(self, stream: Stream) -> int:
-        """Write a table, and return the number of its rows."""
+    def write(self, stream: Stream) -> None:
+        """Write a table."""
         if self.path is None:
-            target = sys.stdout.buffer
-            n_rows = write_batches(stream.batches, stream.schema, target, self.kind, stream.features, gzip=False)
+            target = _binary(standard_output())
+            write_batches(stream.batches, stream.schema, target, self.kind, stream.features, gzip=False)
             target.flush()
-            return n_rows
+            return
         compressed = self.path.lower().endswith(".gz")
         with written_aside(self.path) as aside:
-            return write_batches(stream.batches, stream.schema, aside, self.kind, stream.features, gzip=compressed)
+            write_batches(stream.batches, stream.schema, aside, self.kind, stream.features, gzip=compressed)
 
-    def write_table(self, table: Any) -> int:
+    def write_table(self, table: Any) -> None:
         """Write a small table of pyarrow."""
-        return self.write(Stream(iter(table.to_batches()), table.schema, []))
+        self.write(Stream(iter(table.to_batches()), table.schema, []))
 
 
 def refuse_the_same(written: dict[str, str | None], read: dict[str, list[str]]) -> None:
@@ -83,8 +84,23 @@ def saved_beside(path: str | None, text: str) -> Iterator[None]:
         yield
 
 
+def standard_output() -> Any:
+    """Where text and tables go that are not written to a file."""
+    if sys.stdout is None:
+        raise Refusal("there is no standard output to write to.")
+    return sys.stdout
+
+
 def print_text(text: str) -> None:
     """Text on standard output, in UTF-8 whatever the terminal says."""
-    sys.stdout.flush()
-    sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
-    sys.stdout.buffer.flush()
+    stream = _binary(standard_output())
+    stream.write(text.encode("utf-8", "backslashreplace"))
+    stream.flush()
+
+
+def _binary(stream: Any) -> Any:
+    """A stream of text as one of bytes that takes all that it is given."""
+    stream.flush()
+    if isinstance(stream.buffer, io.RawIOBase):  # of python -u, which may take a part and say how much
+        return open(stream.fileno(), "wb", closefd=False)
+    return stream.buffer

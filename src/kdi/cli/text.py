@@ -5,14 +5,14 @@ from __future__ import annotations
 import shutil
 from math import isnan
 
-from kdi.cli.errors import one_line
+from kdi.cli.errors import printable
 
 NAME = 24  # letters of a name
 
 
 def short(name: object, length: int = NAME) -> str:
     """A name on one line, and not too long."""
-    shown = one_line(name)
+    shown = printable(name)
     return shown if len(shown) <= length else f"{shown[: length - 1]}…"
 
 

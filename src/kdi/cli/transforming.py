@@ -8,7 +8,7 @@ from typing import Any
 
 from kdi._names import quoted
 from kdi._writing import target_path
-from kdi.cli.choices import as_alpha
+from kdi.cli.choices import as_alpha, as_columns
 from kdi.cli.errors import Refusal, about, say
 from kdi.cli.inputs import Input, opened
 from kdi.cli.outputs import Output, refuse_the_same, saved_beside
@@ -25,7 +25,8 @@ def transform(options: argparse.Namespace) -> None:
         refuse_the_same({"--output": output.path, "--save": model}, {})
         refuse_the_same({"--save": model}, {"the input": table.paths})
         _refuse_one_of_many(output, table)
-        features = table.features(options.columns, options.weights, "pass through unchanged")
+        chosen = as_columns(options.columns, table.source.names)
+        features = table.features(chosen, options.weights, "passed through unchanged")
         transformer = KDITransformer(
             as_alpha(options.alpha, features),
             kernel=options.kernel,
