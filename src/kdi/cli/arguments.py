@@ -131,7 +131,7 @@ def _parser() -> Parser:
             "exploring",
             "a table as one page of HTML",
             "Write a page that shows every numeric column before and after, at every alpha, and their correlations. It "
-            "is one file, needs no network, and holds summaries of the data, not the data.",
+            "is one file, needs no network, and holds sketches of the columns, no rows.",
         )
     )
     demo = command(
