@@ -5,7 +5,7 @@ import os
 import numpy as np
 import oracle
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -131,6 +131,10 @@ def test_within_the_bound_of_the_direct_sum(values, alpha, kernel):
     exponent=st.integers(-30, 30),
     factor=st.floats(0.1, 10),
     shift=st.floats(-1000, 1000),
+)
+# The last knot is the end, but for a rounding that would put it before the end.
+@example(
+    values=np.array([0.0, 1.0, 55.0]), alpha=0.01, kernel={"kernel": "gaussian"}, exponent=0, factor=1.1, shift=0.0
 )
 def test_units_do_not_matter(values, alpha, kernel, exponent, factor, shift):
     not_constant(values)

@@ -120,7 +120,8 @@ def cubic_table(
     n = max(ceil(length / step * (1 - 1e-12)), 1)
     # The last knot may lie beyond the end, so the end itself is asked for too, and then dropped.
     offsets = np.arange(n + 2) * step + first
-    offsets[n:] = first + length, first + n * step
+    # Where it is the end but for a rounding, it must not come before: the filters want ascending knots.
+    offsets[n:] = first + length, max(first + n * step, first + length)
     values, densities = integral.at(offsets)
     total = float(values[n] - values[0])
     low_slope, high_slope = np.maximum(densities[[0, n]] / total, LEAST_SLOPE / length).tolist()
