@@ -6,6 +6,7 @@ from base64 import b64decode
 import numpy as np
 import oracle
 import pandas as pd
+import pyarrow as pa
 import pytest
 from explorer_decoding import contents_of
 from numpy.testing import assert_allclose, assert_array_equal
@@ -20,6 +21,7 @@ from kdi.explorer.features import GATHERED, KERNEL
 from kdi.explorer.readings import SampledParts
 from kdi.explorer.scatter import BINS, PAIRS, SAMPLED, bin_edges, disagreements, scatter_counts, scatter_pairs
 from kdi.parts import TableParts, gather_parts
+from kdi.sources import ArrowParts
 
 ROUNDED = 0.51 * 10.0**-DIGITS
 
@@ -97,9 +99,28 @@ def test_rows_are_sampled_where_values_are_missing_and_rows_are_many(rng, monkey
     table[::7, 2] = np.nan
     rows, found = correlations(TableParts(table, None), gathered(TableParts(table, None)), 5000)
     # Six of the twelve columns beside others have rows of their own, so that there is work for 2000 rows.
-    assert rows == len(table[::3])
+    sample = SampledParts(TableParts(table, None), 3).rows()[0]
+    assert rows == len(sample) == 1666  # the last two rows leave out the one that would be theirs
     for alpha, matrix in zip(ALPHAS, found, strict=True):
-        assert_allclose(matrix, kdi.corr(table[::3], alpha=alpha), atol=1e-12, rtol=0)
+        assert_allclose(matrix, kdi.corr(sample, alpha=alpha), atol=1e-12, rtol=0)
+
+
+@pytest.mark.parametrize("sigma", [4, 8])
+def test_ranks_of_skewed_columns(rng, sigma):
+    z = rng.normal(size=200_000)
+    table = np.column_stack([np.exp(sigma * z), z + rng.normal(size=len(z))])
+    found = contents_of(kdi.explore(table))
+    assert_allclose(found["correlations"]["matrices"][0], kdi.corr(table, alpha=0)[0, 1], atol=ROUNDED, rtol=0)
+    assert found["correlations"]["rank_error"] < 1e-3
+    assert found["features"][0]["rank_error"] < 1e-3
+
+
+def test_weights_count_in_scatters(rng):
+    table = rng.normal(size=(50, 2))
+    weights = rng.integers(0, 4, 50)
+    repeated = contents_of(kdi.explore(np.repeat(table, weights, axis=0)))["correlations"]["scatter"]
+    weighted = contents_of(kdi.explore(table, weights=weights))["correlations"]["scatter"]
+    assert weighted["counts"] == repeated["counts"] and weighted["most"] == repeated["most"]
 
 
 def test_constant_and_empty_columns_have_no_correlations(rng):
@@ -164,15 +185,28 @@ def test_rows_without_weight_are_not_counted(rng):
     assert rows == counts.sum() == weights.sum()
 
 
-def test_the_sample_is_every_so_manieth_row(rng):
-    table = rng.normal(size=(1000, 2))
-    for step in (1, 3, 250, 999, 2000):
+def test_the_sample_has_one_of_so_many_rows(rng):
+    table = np.column_stack([np.arange(1000.0), rng.normal(size=1000)])
+    for step in (1, 3, 7, 250, 999, 2000):
         values, weights = SampledParts(Pieces(table, []), step).rows()
         assert weights is None
-        assert_array_equal(values, table[::step])
-    edges = [np.linspace(-9, 9, BINS + 1)] * 2
+        assert_array_equal(values[:, 0] // step, np.arange(len(values)))
+        assert 1000 // step <= len(values) <= -(-1000 // step)
+        assert_array_equal(table[values[:, 0].astype(int)], values)
+        batches = pa.table({"row": table[:, 0], "y": table[:, 1]}).to_batches(max_chunksize=97)
+        parts = ArrowParts(pa.Table.from_batches(batches))
+        assert_array_equal(SampledParts(parts, step).rows()[0], values)  # however the table is divided
+    edges = [np.linspace(0, 1000, BINS + 1), np.linspace(-9, 9, BINS + 1)]
     rows, counts = scatter_counts(TableParts(table, None), 4 * SAMPLED, edges, [(0, 1)])
     assert rows == counts.sum() == 250
+
+
+@pytest.mark.parametrize("step", [2, 7, 12, 24])
+def test_the_sample_of_what_comes_round_has_all_of_it(step):
+    table = np.arange(10_000.0)[:, None] % step
+    values, _ = SampledParts(TableParts(table, None), step).rows()
+    shares = np.bincount(values[:, 0].astype(int), minlength=step) / len(values)
+    assert_allclose(shares, 1 / step, atol=5 * np.sqrt(1 / step / len(values)))
 
 
 def test_shades_tell_counts_apart_by_their_logarithms():

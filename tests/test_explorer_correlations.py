@@ -195,6 +195,17 @@ def test_why_there_are_no_correlations(browser, table, reason):
         assert not element(browser, "#with-correlations").is_displayed()
 
 
+def test_ticks_of_large_numbers_are_short(browser, rng):
+    table = pd.DataFrame({"large": rng.lognormal(18, 1, size=200), "small": rng.lognormal(-18, 1, size=200)})
+    with browser.page(kdi.explore(table).html):
+        boxes = browser.run(
+            "const svg = document.querySelector('.scatter').getBoundingClientRect();"
+            "const ticks = [...document.querySelectorAll('.scatter .tick')];"
+            "return ticks.map((one) => one.getBoundingClientRect().left - svg.left)"
+        )
+        assert min(boxes) > 14  # beside the name, and not over it
+
+
 def test_many_columns_have_maps_without_names(browser, rng):
     table = rng.normal(size=(50, 60))
     with browser.page(kdi.explore(table).html):

@@ -154,6 +154,16 @@ def test_what_the_slider_does_is_said(browser, california):
         assert "curve from x to T(x) at alpha ∞" in element(browser, ".card .chart").get_attribute("aria-label")
 
 
+def test_cells_of_a_map_can_be_read(browser, california):
+    with browser.page(california):
+        for r in np.linspace(-1, 1, 41):
+            colour, bright = browser.run("const c = colourOf(arguments[0]); return [c, isBright(c)]", float(r))
+            ink = luminance([0x22] * 3) if bright else 1.0
+            both = sorted([ink + 0.05, luminance(colour) + 0.05])
+            assert both[1] / both[0] >= 3.9, r
+        assert element(browser, ".legend").is_displayed()
+
+
 def luminance(colour):
     red, green, blue = (
         part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in np.array(colour) / 255
@@ -210,6 +220,7 @@ def test_paper_has_every_feature(browser, california):
         assert pdf.startswith(b"%PDF")
         assert 3 <= len(re.findall(rb"/Type\s*/Page\b", pdf)) <= 8
         assert browser.run("return kdiPage.cards.every((card) => card.curve)")
+        assert browser.run("return performance.getEntriesByName('kdi-redraw-start').length") == 0
         driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
         hidden = browser.run(
             "return ['nav', '#presets', '.probe'].map((one) => getComputedStyle(document.querySelector(one)).display)"
@@ -226,6 +237,9 @@ def test_in_a_notebook(browser):
         browser.wait_for("return performance.getEntriesByName('kdi-ready').length > 0")
         assert text(browser, "h1") == 'Quotes " and <tags>'
         assert browser.run("return kdiPage.cards.length") == 2
+        element(browser, "nav a", 1).click()  # a plain link would lead to the notebook
+        assert browser.run("return document.activeElement.id") == "correlations"
+        assert text(browser, "h1") == 'Quotes " and <tags>'
         driver.switch_to.default_content()
 
 

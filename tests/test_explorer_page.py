@@ -72,6 +72,15 @@ def test_the_slider_of_a_feature_by_mouse_changes_that_feature_alone(browser, ho
         np.testing.assert_allclose(fitted.alpha_, np.where(housing.columns == "HouseAge", moved, 1.0))
 
 
+def test_alphas_of_an_array_are_a_list(browser, rng):
+    table = rng.normal(size=(30, 3))
+    with browser.page(kdi.explore(table).html):
+        press(browser, "#alpha-1", "HOME")
+        code = {}
+        exec(text(browser, "#code"), code)
+        assert code["transformer"].fit(table).alpha_.tolist() == [1, 0, 1]
+
+
 def test_presets_set_all_features(browser, california):
     with browser.page(california):
         for place, (name, alpha) in enumerate(
@@ -80,7 +89,7 @@ def test_presets_set_all_features(browser, california):
             assert text(browser, "#presets button", place) == name
             element(browser, "#presets button", place).click()
             settled(browser)
-            assert alpha_of(browser, 0) == pytest.approx(alpha, rel=0.03)
+            assert alpha_of(browser, 0) == alpha
             code = {}
             exec(text(browser, "#code"), code)
             assert code["transformer"].alpha == alpha_of(browser, 8)
@@ -106,7 +115,7 @@ def test_histograms_are_those_of_the_values(browser, housing, california):
         bars = bars_of(browser, 1, "before")
         np.testing.assert_allclose(bars / bars.max(), ages / ages.max(), atol=2e-3)
         for alpha in (1.0, 0.1):
-            browser.run("kdiPage.choose(kdiPage.nearest(arguments[0]))", alpha)
+            browser.run("kdiPage.choose(kdiPage.alphas.indexOf(arguments[0]))", alpha)
             settled(browser)
             levels = kdi.KDITransformer(alpha_of(browser, 0)).fit_transform(values[:, None])
             counts = np.histogram(levels, bins=40, range=(0, 1))[0]
@@ -119,7 +128,9 @@ def test_histograms_of_more_values_than_the_page_holds(browser, rng):
     values[:20_000] = 1.0  # one of them many times
     with browser.page(kdi.explore(values[:, None]).html):
         for alpha in (0.0, 1.0, np.inf):
-            browser.run("kdiPage.choose(kdiPage.nearest(Number(arguments[0])))", str(alpha).replace("inf", "Infinity"))
+            browser.run(
+                "kdiPage.choose(kdiPage.alphas.indexOf(Number(arguments[0])))", str(alpha).replace("inf", "Infinity")
+            )
             settled(browser)
             assert alpha_of(browser, 0) == alpha
             levels = kdi.KDITransformer(alpha).fit_transform(values[:, None])
@@ -127,6 +138,53 @@ def test_histograms_of_more_values_than_the_page_holds(browser, rng):
             drawn = browser.run("const { cells, curve } = kdiPage.cards[0]; return [...histogramAfter(cells, curve)]")
             assert sum(drawn) == pytest.approx(1, abs=1e-6)
             np.testing.assert_allclose(np.cumsum(drawn), np.cumsum(shares), atol=1e-3)
+
+
+def test_whole_numbers_have_bars_of_as_many_values_each(browser, rng):
+    """Or else uniform ones would look like a comb."""
+    table = pd.DataFrame({"percent": np.arange(100_000) % 101, "few": np.arange(100_000) % 5})
+    with browser.page(kdi.explore(table).html):
+        bars = bars_of(browser, 0, "before")
+        assert len(bars) == 51  # two values each, and one alone
+        np.testing.assert_allclose(bars[:-1], bars[0], rtol=2e-3)
+        after = bars_of(browser, 0, "after")
+        assert np.abs(np.diff(after[3:-3])).max() < 0.1 * after.max()
+        assert len(bars_of(browser, 1, "before")) == len(bars_of(browser, 1, "after")) == 5
+
+
+def test_ticks_stay_on_the_axis(browser):
+    table = {"offset": 1e9 + np.linspace(0, 1e-4, 50), "large": 1e17 + 64 * np.arange(50.0), "plain": np.arange(50.0)}
+    with browser.page(kdi.explore(pd.DataFrame(table)).html):
+        for card in range(3):
+            places = browser.run(
+                "const { element, left, right } = kdiPage.cards[arguments[0]].chart;"
+                "const ticks = [...element.querySelectorAll('.tick[text-anchor=middle]')];"
+                "return [left, right, ...ticks.map((one) => Number(one.getAttribute('x')))]",
+                card,
+            )
+            left, right, *ticks = places
+            assert 1 <= len(ticks) <= 8
+            assert left - 1 <= min(ticks) and max(ticks) <= right + 1
+
+
+def test_the_pointer_where_values_are_far_from_zero(browser):
+    from selenium.webdriver import ActionChains
+
+    values = 1.7e9 + np.linspace(0, 1e-2, 200)
+    with browser.page(kdi.explore(values[:, None]).html) as driver:
+        chart = element(browser, ".card .chart")
+        ActionChains(driver).move_to_element_with_offset(chart, -60, 0).perform()
+        settled(browser)
+        x, level = float(element(browser, "#probe-0").get_attribute("value")), float(text(browser, ".level"))
+        assert 0.1 < level < 0.9
+        assert level == pytest.approx(kdi.KDITransformer().fit(values[:, None]).transform([[x]])[0, 0], abs=1e-3)
+
+
+def test_many_boundaries_leave_the_curve_to_be_seen(browser, rng):
+    with browser.page(kdi.explore(rng.standard_cauchy(size=(200_000, 1))).html):
+        assert browser.run("return kdiPage.cards[0].boundaries.length") > 30
+        assert element(browser, ".boundary").get_attribute("d") == ""
+        assert re.search(r"\d+ groups, divided at .* …$", text(browser, ".effect"))
 
 
 def test_boundaries_are_those_of_cluster(browser, housing, california):
@@ -160,7 +218,7 @@ def test_the_pointer_reads_the_curve(browser, housing, california):
         x = float(element(browser, "#probe-0").get_attribute("value"))
         assert housing["MedInc"].min() < x < housing["MedInc"].max()
         expected = kdi.KDITransformer().fit(housing[["MedInc"]]).transform(pd.DataFrame({"MedInc": [x]}))[0, 0]
-        assert float(text(browser, ".level")) == pytest.approx(expected, abs=LEVELS)
+        assert float(text(browser, ".level")) == pytest.approx(expected, abs=5e-6)  # x is written with six digits
 
 
 def test_outliers_are_said_and_shown_when_asked_for(browser, housing, california):

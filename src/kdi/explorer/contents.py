@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections.abc import Iterable
+from itertools import pairwise
 from math import inf, isfinite
 from typing import Any
 
@@ -13,17 +14,19 @@ from numpy.typing import NDArray
 
 import kdi
 from kdi._names import quoted
-from kdi._typing import Floats, Table
+from kdi._typing import Floats
 from kdi.explorer.correlations import ALPHAS, correlations
 from kdi.explorer.features import GATHERED, KERNEL, LARGEST, SMALLEST, described, room_for_values
+from kdi.explorer.ranks import rank_error
 from kdi.explorer.readings import Readings, name_of, open_readings
 from kdi.explorer.scatter import BINS, bin_edges, scatter_counts, scatter_pairs
-from kdi.parts import MappedParts, gather_parts
+from kdi.parts import gather_parts
 from kdi.sketch import Sketch
 
 MOST_CORRELATED = 200  # columns; of more, matrices would be most of the page, and nobody could read them
 DIGITS = 7  # of correlations
 SHADES = 16  # of a density scatter
+COARSE = 5e-3  # of the error of ranks: from there on, other sketches are gathered for them
 INFINITE = "holds infinite values"
 TOO_WIDE = "holds values that lie further apart than the largest number"
 
@@ -49,7 +52,8 @@ def contents(
     if not shown:
         reasons = " or ".join(dict.fromkeys(left_out[name] for name in readings.names))
         raise ValueError(f"there is no column to explore: {quoted(readings.names)} {reasons}.")
-    found, reason = _correlations(readings, shown, gathered.n_rows)
+    ranked = rank_sketches(readings, shown)
+    found, reason = _correlations(readings, shown, ranked, gathered.n_rows)
     file = name_of(source)
     return {
         "title": str(title) if title is not None else file or "A table",
@@ -59,7 +63,8 @@ def contents(
         "order": KERNEL.order,
         "scale": KERNEL.scale,
         "alphas": _plain(slider_alphas()),
-        "features": [described(name, sketch, room_for_values(len(shown))) for name, sketch in shown.items()],
+        "named": readings.named,
+        "features": [described(name, shown[name], room_for_values(len(shown)), ranked[name]) for name in shown],
         "left_out": [{"name": name, "reason": why} for name, why in left_out.items()],
         "correlations": found,
         "no_correlations": reason,
@@ -72,13 +77,26 @@ def as_json(payload: dict[str, Any]) -> bytes:
 
 
 def slider_alphas() -> Floats:
-    """The steps of the slider, from ranks to min-max."""
-    below, above = np.geomspace(SMALLEST, 1.0, 61), np.geomspace(1.0, LARGEST, 47)[1:]
-    return np.concatenate([[0.0], [float(f"{alpha:.3g}") for alpha in [*below, *above]], [inf]])
+    """The steps of the slider, from ranks to min-max, some 5% apart, with those among them that people ask for."""
+    round_ones = [SMALLEST, 0.1, 0.3, 1.0, 3.0, LARGEST]
+    between = [
+        np.geomspace(low, high, round(20 * np.log(high / low)), endpoint=False) for low, high in pairwise(round_ones)
+    ]
+    return np.concatenate([[0.0], [float(f"{alpha:.3g}") for alpha in np.concatenate(between)], [LARGEST, inf]])
+
+
+def rank_sketches(readings: Readings, shown: dict[str, Sketch]) -> dict[str, Sketch]:
+    """Sketches for ranks: where cells hold too many values each, others are gathered that keep the values."""
+    ranked = dict(shown)
+    coarse = [name for name, sketch in shown.items() if sketch.range > 0 and rank_error(sketch) > COARSE]
+    if coarse and readings.parts.again:
+        parts = readings.only(coarse)
+        ranked |= zip(coarse, gather_parts(parts, KERNEL, np.zeros_like).sketches, strict=True)
+    return ranked
 
 
 def _correlations(
-    readings: Readings, shown: dict[str, Sketch], n_rows: int
+    readings: Readings, shown: dict[str, Sketch], ranked: dict[str, Sketch], n_rows: int
 ) -> tuple[dict[str, Any] | None, str | None]:
     """Matrices and scatter, or why there are none; or why there are not all."""
     features = [place for place, sketch in enumerate(shown.values()) if sketch.range > 0]
@@ -90,10 +108,9 @@ def _correlations(
     if len(features) > MOST_CORRELATED:
         reason = f"Correlations are those of the first {MOST_CORRELATED} of {len(features)} columns."
         features = features[:MOST_CORRELATED]
-    names, sketches = list(shown), list(shown.values())
-    places, sketches = [readings.names.index(names[j]) for j in features], [sketches[j] for j in features]
-    parts = MappedParts(readings.parts, lambda columns: _chosen(columns, places), len(places))
-    correlated, matrices = correlations(parts, sketches, n_rows)
+    names = [list(shown)[j] for j in features]
+    parts, sketches = readings.only(names), [shown[name] for name in names]
+    correlated, matrices = correlations(parts, sketches, n_rows, [ranked[name] for name in names])
     pairs, edges = scatter_pairs(matrices), bin_edges(sketches)
     sampled, counts = scatter_counts(parts, n_rows, edges, pairs)
     most = counts.max(axis=1, initial=0)
@@ -101,6 +118,7 @@ def _correlations(
     found = {
         "features": features,
         "rows": correlated,
+        "rank_error": max(rank_error(ranked[name]) for name in names) if correlated == n_rows else 0.0,
         "alphas": _plain(ALPHAS),
         "matrices": [_plain(np.round(matrix[upper], DIGITS)) for matrix in matrices],
         "scatter": {
@@ -115,15 +133,11 @@ def _correlations(
     return found, reason
 
 
-def shades_of(counts: NDArray[np.int64]) -> NDArray[np.uint8]:
+def shades_of(counts: Floats) -> NDArray[np.uint8]:
     """Counts as shades from 0 to 255, even in their logarithms, a row a pair; few different ones take little room."""
     most = np.maximum(counts.max(axis=1, keepdims=True, initial=0), 1)
     shades = np.ceil(SHADES * np.log1p(counts) / np.log1p(most) * (1 - 1e-12))  # the most is no more than SHADES
     return np.asarray(np.minimum(shades * (256 / SHADES), 255), dtype=np.uint8)
-
-
-def _chosen(columns: list[Table], places: list[int]) -> list[Table]:
-    return [columns[place] for place in places]
 
 
 def _plain(values: Iterable[float]) -> list[float | None]:

@@ -25,8 +25,12 @@ WORK = 20_000_000  # values of pairs that miss some of their rows; beyond, a sam
 FEWEST_ROWS, MOST_ROWS = 2_000, 1_000_000  # of that sample
 
 
-def correlations(parts: Parts, sketches: list[Sketch], n_rows: int) -> tuple[int, list[Floats]]:
+def correlations(
+    parts: Parts, sketches: list[Sketch], n_rows: int, ranked: list[Sketch] | None = None
+) -> tuple[int, list[Floats]]:
     """The rows that correlations are made of, and a matrix of them for each of ALPHAS; sketches must have some spread.
+
+    `ranked` are the sketches that ranks, at alpha = 0, are taken from; the same by default.
 
     Those are all rows, unless there are many and columns miss values: a pair then has an integral of its own, over the
     rows that both columns have, which takes so much longer that a sample has to do.
@@ -35,16 +39,19 @@ def correlations(parts: Parts, sketches: list[Sketch], n_rows: int) -> tuple[int
     whole = sum(not sketch.missing for sketch in sketches)
     apart = n * (n - 1) - whole * (whole - 1)  # columns beside others, where either misses rows
     if not apart:
-        return n_rows, _by_sums(parts, sketches)
+        return n_rows, _by_sums(parts, sketches, ranked or sketches)
     step = -(-n_rows // max(min(WORK // apart, MOST_ROWS), FEWEST_ROWS))
     values, weights = SampledParts(parts, step).rows()
     products = [correlate_columns(values, weights, [alpha] * n, KERNEL, parts.n_jobs) for alpha in ALPHAS]
     return len(values), [found.statistic for found in products]
 
 
-def _by_sums(parts: Parts, sketches: list[Sketch]) -> list[Floats]:
+def _by_sums(parts: Parts, sketches: list[Sketch], ranked: list[Sketch]) -> list[Floats]:
     n = len(sketches)
-    maps = [{(j, j): LevelMap.of(one, alpha, KERNEL) for j, one in enumerate(sketches)} for alpha in ALPHAS]
+    maps = [
+        {(j, j): LevelMap.of(one, alpha, KERNEL) for j, one in enumerate(sketches if alpha else ranked)}
+        for alpha in ALPHAS
+    ]
     totals: list[Sums] = parts.reduce(partial(_sums, n=n, maps=maps), _plus)
     rows = np.full((n, n), float(sketches[0].count))
     found = []

@@ -103,8 +103,8 @@ def _sways() -> list[float]:
     return [4 * float(abs(one).max()) + 2 * float(abs(np.diff(one)).sum()) for one in KERNEL.derivatives(u, 3)]
 
 
-def described(name: str, sketch: Sketch, most: int = FEWEST_VALUES) -> dict[str, Any]:
-    """A feature as the page holds it, from a sketch that is fine enough for the smallest alpha.
+def described(name: str, sketch: Sketch, most: int = FEWEST_VALUES, ranked: Sketch | None = None) -> dict[str, Any]:
+    """A feature as the page holds it, from a sketch that is fine enough for the smallest alpha, or another for ranks.
 
     Places are the values or, of cells, the number of cells from each to the next; `start` is where the first one lies,
     relative to the minimum. `ranks` are the knots for alpha = 0, where they do not follow from the values.
@@ -122,9 +122,9 @@ def described(name: str, sketch: Sketch, most: int = FEWEST_VALUES) -> dict[str,
     if not sketch.count:
         nothing = {"width": 0.0, "start": 0.0, "places": [], "moments": [[]], "units": [1.0], "ranks": None}
         return facts | nothing | {"error": 0.0, "rank_error": 0.0}
-    gathered, sketch = sketch, embedded(sketch, most)
+    ranked, sketch = sketch if ranked is None else ranked, embedded(sketch, most)
     rounded = Rounded.of(sketch)
-    ranks, rank_error = (None, rounded.error) if sketch.is_exact else described_ranks(gathered, KERNEL)
+    ranks, rank_error = (None, rounded.error) if sketch.is_exact else described_ranks(ranked)
     return facts | {
         "width": sketch.cell_width,
         "start": float(sketch.offsets[0]),

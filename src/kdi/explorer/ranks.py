@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from kdi._typing import Floats, Integers
-from kdi.kernels import Kernel
+from kdi.kernels import get_kernel
 from kdi.lookup import tabulate
 from kdi.sketch import Sketch
 
@@ -22,7 +22,12 @@ FINE = 2**12  # parts of a cell's width that means are rounded to
 UNIT = 2.0**-24  # of levels and masses
 
 
-def described_ranks(sketch: Sketch, kernel: Kernel) -> tuple[dict[str, Any] | None, float]:
+def rank_error(sketch: Sketch) -> float:
+    """The most that cells can be off in T at alpha = 0."""
+    return tabulate(sketch, get_kernel("polyexp"), 0.0).error
+
+
+def described_ranks(sketch: Sketch) -> tuple[dict[str, Any] | None, float]:
     """Knots and levels of T at alpha = 0 as the page holds them, and the most that lines between them are off.
 
     Places and `start` are those of `features.described`; levels are differences, too. Masses are those of the knots
@@ -42,7 +47,7 @@ def described_ranks(sketch: Sketch, kernel: Kernel) -> tuple[dict[str, Any] | No
     rounded = np.rint(levels[chosen] / UNIT)
     # Between two knots that have others between them, both curves rise from the one level to the other.
     left_out = np.diff(levels[chosen])[np.diff(chosen) > 1]
-    error = tabulate(sketch, kernel, 0.0).error + float(left_out.max(initial=0.0)) + UNIT
+    error = rank_error(sketch) + float(left_out.max(initial=0.0)) + UNIT
     return {
         "width": width,
         "start": float(sketch.offsets[0]),

@@ -16,8 +16,8 @@ import numpy as np
 from kdi._frames import read_frame
 from kdi._input import as_weights, non_numeric_columns
 from kdi._names import check_unique, features_and_weights, quoted
-from kdi._typing import Floats
-from kdi.parts import Chunk, Parts, TableParts
+from kdi._typing import Floats, Integers
+from kdi.parts import Chunk, MappedParts, Parts, TableParts
 from kdi.sources import ArrowParts, is_source, open_source
 
 Summary = TypeVar("Summary")
@@ -28,11 +28,20 @@ NOT_NUMERIC = "is not numeric ({})"
 
 @dataclass(frozen=True)
 class Readings:
-    """A table to explore: its numeric columns as `Parts`, and the names of the others with what is wrong with them."""
+    """A table to explore: its numeric columns as `Parts`, and the names of the others with what is wrong with them.
+
+    `named` is whether the table itself has the names of its columns, which arrays have not.
+    """
 
     parts: Parts
     names: list[str]
     left_out: dict[str, str]
+    named: bool = True
+
+    def only(self, names: list[str]) -> Parts:
+        """Some of the columns."""
+        places = [self.names.index(name) for name in names]
+        return MappedParts(self.parts, lambda columns: [columns[place] for place in places], len(places))
 
 
 class KeptParts:
@@ -69,7 +78,7 @@ class KeptParts:
 
 
 class SampledParts:
-    """Every row of a table that is `step` from the one before."""
+    """One row of every `step` that follow each other, any of them: rows at even steps may all be Mondays."""
 
     def __init__(self, parts: Parts, step: int) -> None:
         self.parts, self.step = parts, max(step, 1)
@@ -94,11 +103,20 @@ class SampledParts:
     def _sampled(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
         start = 0
         for columns, weights in chunks:
-            rows = slice(-start % self.step, None, self.step)
+            rows = self._chosen(start, len(columns[0]))
             start += len(columns[0])
-            chosen = [column[rows].copy() for column in columns]
-            if len(chosen[0]):
-                yield chosen, None if weights is None else weights[rows].copy()
+            if len(rows):
+                yield [column[rows] for column in columns], None if weights is None else weights[rows]
+
+    def _chosen(self, start: int, n_rows: int) -> Integers:
+        """Which of `n_rows` rows that begin with number `start`; the same ones, however a table is divided."""
+        blocks = np.arange(start // self.step, -(-(start + n_rows) // self.step), dtype=np.uint64)
+        # The last steps of SplitMix64 (Steele, Lea and Flood 2014), which make random numbers of a count.
+        mixed = (blocks + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
+            mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+        rows = (blocks * np.uint64(self.step) + mixed % np.uint64(self.step)).astype(np.int64) - start
+        return rows[(rows >= 0) & (rows < n_rows)]
 
 
 def _stacked(chunks: Iterable[Chunk]) -> list[tuple[Floats, Floats | None]]:
@@ -146,9 +164,13 @@ def _open_table(table: Any, columns: Iterable[str] | str | None, weights: Any) -
     if hasattr(table, "columns") and hasattr(table, "dtypes"):
         names, kinds = [str(name) for name in table.columns], list(table.dtypes)
     else:
+        given = type(table).__name__
         table = table if isinstance(table, np.ndarray) else np.asarray(table)
         if table.ndim != 2:
-            raise ValueError(f"a table must have two dimensions, rows and columns, got shape {table.shape}.")
+            raise ValueError(
+                "a table must be a frame, an array of two dimensions, rows and columns, files or an Arrow stream, "
+                f"got {given} of shape {table.shape}."
+            )
         names = [f"x{j}" for j in range(table.shape[1])]
         kinds = [table.dtype] * len(names)
     check_unique(names)
@@ -161,7 +183,8 @@ def _open_table(table: Any, columns: Iterable[str] | str | None, weights: Any) -
     if weight_column is not None:
         weights = read_frame(_columns(table, [names.index(weight_column)])).values[:, 0]
     values = read_frame(_columns(table, [names.index(name) for name in features])).values
-    return Readings(TableParts(values, as_weights(weights, len(values), "weights"), names=features), features, left_out)
+    parts = TableParts(values, as_weights(weights, len(values), "weights"), names=features)
+    return Readings(parts, features, left_out, named=hasattr(table, "columns"))
 
 
 def _columns(table: Any, places: list[int]) -> Any:

@@ -1,4 +1,4 @@
-"""Scatter: how many rows of a sample lie in each bin of a pair of columns.
+"""Scatter: how many rows of a sample, or what weight of them, lie in each bin of a pair of columns.
 
 Bins are even in T at alpha = 1, so that neither outliers nor crowds hide what the pair is like.
 """
@@ -9,9 +9,8 @@ from collections.abc import Iterable
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kdi._typing import Floats, Table
+from kdi._typing import Floats, Integers, Table
 from kdi.explorer.features import KERNEL
 from kdi.explorer.readings import SampledParts
 from kdi.lookup import inverse, tabulate
@@ -53,34 +52,35 @@ def bin_edges(sketches: list[Sketch]) -> list[Floats]:
     return found
 
 
-def scatter_counts(parts: Parts, n_rows: int, edges: list[Floats], pairs: list[Pair]) -> tuple[int, NDArray[np.int64]]:
-    """Rows of a sample at even steps, and how many of them lie in each bin of each pair: row by j, column by i."""
+def scatter_counts(parts: Parts, n_rows: int, edges: list[Floats], pairs: list[Pair]) -> tuple[int, Floats]:
+    """Rows of a sample, and how many of them lie in each bin of each pair: row by j, column by i."""
     sample = SampledParts(parts, -(-n_rows // SAMPLED))
     return sample.reduce(partial(_scatter_part, edges=edges, pairs=pairs), _both)
 
 
-def _both(one: tuple[int, NDArray[np.int64]], other: tuple[int, NDArray[np.int64]]) -> tuple[int, NDArray[np.int64]]:
+def _both(one: tuple[int, Floats], other: tuple[int, Floats]) -> tuple[int, Floats]:
     return one[0] + other[0], one[1] + other[1]
 
 
-def _scatter_part(chunks: Iterable[Chunk], edges: list[Floats], pairs: list[Pair]) -> tuple[int, NDArray[np.int64]]:
-    counts = np.zeros((len(pairs), BINS * BINS), dtype=np.int64)
+def _scatter_part(chunks: Iterable[Chunk], edges: list[Floats], pairs: list[Pair]) -> tuple[int, Floats]:
+    counts = np.zeros((len(pairs), BINS * BINS))
     n_rows = 0
     for columns, weights in chunks:
-        columns = columns if weights is None else [column[weights > 0] for column in columns]
+        if weights is not None:
+            columns, weights = [column[weights > 0] for column in columns], weights[weights > 0]
         n_rows += len(columns[0])
         places = [_places(column, here) for column, here in zip(columns, edges, strict=True)]
         missing = [bool((place < 0).any()) for place in places]
         for count, (i, j) in zip(counts, pairs, strict=True):
-            x, y = places[i], places[j]
+            x, y, mass = places[i], places[j], weights
             if missing[i] or missing[j]:
                 both = (x >= 0) & (y >= 0)
-                x, y = x[both], y[both]
-            count += np.bincount(y * BINS + x, minlength=BINS * BINS)
+                x, y, mass = x[both], y[both], None if mass is None else mass[both]
+            count += np.bincount(y * BINS + x, mass, minlength=BINS * BINS)
     return n_rows, counts
 
 
-def _places(column: Table, edges: Floats) -> NDArray[np.int64]:
+def _places(column: Table, edges: Floats) -> Integers:
     """The bin of each value, -1 where there is none."""
     places = np.clip(np.searchsorted(edges, column.astype(float), side="right") - 1, 0, BINS - 1)
     places[np.isnan(column)] = -1

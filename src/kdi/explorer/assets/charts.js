@@ -35,6 +35,12 @@ function sayNumber(x, digits = 4) {
   return signed(new Intl.NumberFormat("en", { maximumSignificantDigits: most }).format(x));
 }
 
+// A number in a few characters, where there is room for no more.
+function sayBriefly(x) {
+  const text = sayNumber(x, 3);
+  return text.length > 7 ? withExponent(x, 2) : text;
+}
+
 // A number with every digit that it has.
 function sayExactly(x) {
   return Number.isInteger(x) && Math.abs(x) < 1e15 ? grouped.format(x) : String(x);
@@ -63,7 +69,7 @@ function ticksBetween(low, high, count) {
   const power = 10 ** Math.floor(Math.log10(raw));
   const step = [1, 2, 2.5, 5, 10].map((one) => one * power).find((one) => one >= raw * 0.999) ?? raw;
   const places = [];
-  for (let k = Math.ceil(low / step); k * step <= high * (1 + Math.sign(high) * 1e-12) && places.length < 50; k++) places.push(k * step);
+  for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9 * step && places.length < 50; k++) places.push(k * step);
   const largest = Math.max(Math.abs(low), Math.abs(high));
   const half = Math.abs(step / power - 2.5) < 0.01 ? 1 : 0; // 2.5 has one digit more than 2
   const decimals = Math.max(0, half - Math.floor(Math.log10(step) + 1e-9));

@@ -39,6 +39,7 @@ class CorrelationView {
   build() {
     const get = (id) => this.element.querySelector(`#${id}`);
     get("maps").append(...Object.values(this.maps).map((map) => map.element));
+    get("legend").append(colourLegend());
     this.pointed = get("pointed");
     this.panel = get("pair");
     this.table = get("disagreements");
@@ -106,7 +107,7 @@ class CorrelationView {
     this.cursor = cell;
     for (const map of Object.values(this.maps)) map.mark(cell);
     const text = cell ? `${this.names[cell[0]]} and ${this.names[cell[1]]}: ${this.describe(...cell)}` : "";
-    this.pointed.textContent = shortened(text, 140) === "(no name)" ? "" : text;
+    this.pointed.textContent = text;
     if (byKey) announce(text);
   }
 
@@ -122,7 +123,7 @@ class CorrelationView {
     else if (this.scatter.has(i, j)) {
       picture.append(this.scatter.draw(j, i, this.names));
       const most = this.scatter.most(i, j);
-      const rows = `${sayExactly(most)} ${most === 1 ? "row" : "rows"}`;
+      const rows = Number.isInteger(most) ? `${sayExactly(most)} ${most === 1 ? "row" : "rows"}` : `a weight of ${sayNumber(most)}`;
       picture.append(make("p", { class: "note" }, `Axes are even in T at alpha 1. Up to ${rows} in a bin; shades are logarithmic.`));
     } else picture.append(make("p", { class: "empty" }, "The page holds the scatter of the pairs that disagree most; this is not one of them."));
     this.panel.replaceChildren(heading, numbers, picture);

@@ -5,6 +5,7 @@
 const TOP = 76; // of the histogram before, in pixels
 const SIDE = 84; // of the histogram after
 const CURVE = 200;
+const MOST_BOUNDARIES = 30; // that are drawn: of more, nothing else would be seen
 const AXIS = { left: 44, bottom: 38, top: 6, right: 10, gap: 8 };
 
 class CurveChart {
@@ -18,7 +19,7 @@ class CurveChart {
     this.bottom = this.top + CURVE;
     this.side = this.right + AXIS.gap; // of the histogram after
     const before = histogramBefore(cells, low, high);
-    if (before.step) [this.low, this.high] = [low - 0.5 * before.step, high + 0.5 * before.step]; // room for whole bars
+    [this.low, this.high] = [Math.min(low, before.low), Math.max(high, before.high)]; // room for whole bars
     this.parts = this.build(before);
     this.element = this.parts.svg;
   }
@@ -78,9 +79,11 @@ class CurveChart {
   addNotes(add, before) {
     const { minimum, range } = this.cells;
     const y = AXIS.top + 9;
-    if (this.low > 0) add("text", { class: "note", x: this.left, y }, `◂ ${sayShare(before.below)} from ${sayNumber(minimum)}`);
+    const both = this.low > 0 && this.high < range;
+    const said = (share, word, x) => (both && this.width < 480 ? sayBriefly(x) : `${sayShare(share)} ${word} ${sayNumber(x)}`);
+    if (this.low > 0) add("text", { class: "note", x: this.left, y }, `◂ ${said(before.below, "from", minimum)}`);
     if (this.high < range) {
-      const text = `${sayShare(before.above)} on to ${sayNumber(minimum + range)} ▸`;
+      const text = `${said(before.above, "on to", minimum + range)} ▸`;
       add("text", { class: "note", x: this.right, y, "text-anchor": "end" }, text);
     }
   }
@@ -114,11 +117,12 @@ class CurveChart {
     parts.after.setAttribute("d", barPath(edges, Array.from(shares, (share) => (share / highest) * (SIDE - 4)), this.side, false));
     parts.most.textContent = `▸ ${sayShare(highest)}`;
     let lines = "";
-    for (const boundary of boundaries) {
+    for (const boundary of boundaries.length > MOST_BOUNDARIES ? [] : boundaries) {
       const offset = boundary - cells.minimum;
       const y = pixel(this.y(curve.level(offset)));
-      if (offset >= this.low && offset <= this.high) lines += `M${pixel(this.x(offset))} ${AXIS.top + 14}V${y}`;
-      lines += `M${pixel(Math.min(Math.max(this.x(offset), this.left), this.right))} ${y}H${this.width - AXIS.right}`;
+      const seen = offset >= this.low && offset <= this.high; // of others, what becomes of them is seen
+      if (seen) lines += `M${pixel(this.x(offset))} ${AXIS.top + 14}V${y}`;
+      lines += `M${pixel(seen ? this.x(offset) : this.side)} ${y}H${this.width - AXIS.right}`;
     }
     parts.boundaries.setAttribute("d", lines);
   }

@@ -120,7 +120,7 @@ class FeatureCard {
     const share = this.levelOf(last) - this.levelOf(first);
     const found = this.boundaries.length;
     const shown = this.boundaries.slice(0, 6).map((x) => sayNumber(x, this.digits)).join(", ");
-    const groups = found ? `${found + 1} groups, divided at ${shown}${found > 6 ? ", …" : ""}.` : "One group.";
+    const groups = found ? `${found + 1} groups, divided at ${shown}${found > 6 ? " …" : "."}` : "One group.";
     this.effect.textContent = `The middle 90% of the values take ${sayShare(share)} of the range. ${groups}`;
     this.chart.element.setAttribute(
       "aria-label",
@@ -148,10 +148,8 @@ class FeatureCard {
     }
     const offset = this.chart.offsetAt(x);
     this.point(offset);
-    const fine = 10 ** Math.floor(Math.log10((this.chart.high - this.chart.low) / 400));
-    const value = this.cells.minimum + offset;
-    this.probe.value = fine > 1e-290 && fine < 1e290 ? Number((Math.round(value / fine) * fine).toPrecision(12)) : value;
-    this.writeLevel(false);
+    this.probe.value = Number((this.cells.minimum + offset).toPrecision(this.digits + 2));
+    this.level.textContent = this.curve.level(offset).toFixed(6);
   }
 
   writeNumbers() {
@@ -184,7 +182,7 @@ class FeatureCard {
       facts.push(["largest", sayNumber(feature.maximum, this.digits)]);
     }
     if (cells.range > 0) facts.push(["error of T", `≤ ${sayNumber(feature.error, 1)}`]);
-    if (cells.range > 0 && feature.rank_error > 1e-6) facts.push(["at alpha 0", `≤ ${sayNumber(feature.rank_error, 1)}`]);
+    if (cells.range > 0 && feature.rank_error > 1e-6) facts.push(["error at alpha 0", `≤ ${sayNumber(feature.rank_error, 1)}`]);
     for (const [name, value] of facts) this.facts.append(make("div", {}, make("dt", {}, name), make("dd", {}, value)));
   }
 }

@@ -15,6 +15,23 @@ function colourOf(r) {
   return COLOURS[k].map((from, c) => Math.round(from + (at - k) * (COLOURS[k + 1][c] - from)));
 }
 
+// Whether dark text is easier to read on a colour than white.
+function isBright(colour) {
+  const [red, green, blue] = colour.map((part) => (part / 255) ** 2.2);
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.2;
+}
+
+// What the colours mean.
+function colourLegend() {
+  const svg = makeSvg("svg", { viewBox: "0 0 240 34", class: "legend", role: "img", "aria-label": "Colours: blue is −1, white 0, red 1." });
+  const image = pixelImage(201, 1, (_, k) => colourOf(k / 100 - 1));
+  svg.append(makeSvg("image", { x: 10, y: 2, width: 220, height: 12, preserveAspectRatio: "none", href: image }));
+  for (const r of [-1, -0.5, 0, 0.5, 1]) {
+    svg.append(makeSvg("text", { x: 120 + 110 * r, y: 28, "text-anchor": "middle", "font-size": 11 }, signed(String(r))));
+  }
+  return svg;
+}
+
 function sayCorrelation(r) {
   return r === null ? "none" : r.toFixed(2).replace(/^-(?!0\.00$)/, "−").replace("-", "");
 }
@@ -112,7 +129,7 @@ class HeatMap {
       for (let j = 0; j < this.n; j++) {
         const r = at(i, j);
         const [x, y] = [i, j].map((k) => pixel(this.margin + (k + 0.5) * this.cell));
-        const ink = r !== null && Math.abs(r) > 0.55 ? "light" : "dark";
+        const ink = isBright(colourOf(r)) ? "dark" : "light";
         const text = i === j ? "1" : sayCorrelation(r).replace("0.", "."); // cells are narrow
         const size = pixel(Math.min(11, this.cell * 0.36));
         this.values.append(makeSvg("text", { x: y, y: x, dy: "0.34em", "text-anchor": "middle", class: ink, "font-size": size }, text));

@@ -21,6 +21,7 @@ class Page {
     this.waiting = false;
     this.cards = contents.features.map((feature, index) => new FeatureCard(feature, index, this));
     this.get = (id) => document.getElementById(id);
+    this.leadLinks();
     this.writeHeader();
     this.get("cards").append(...this.cards.map((card) => card.element));
     this.buildBar();
@@ -37,6 +38,19 @@ class Page {
     this.get("summary").textContent = `${parts.join(" · ")} · kdi ${version}`;
   }
 
+  // In the frame of a notebook, a link to a part of this page would lead to the notebook.
+  leadLinks() {
+    for (const link of document.querySelectorAll("a[href^='#']")) {
+      link.addEventListener("click", (event) => {
+        event.preventDefault();
+        const target = this.get(link.getAttribute("href").slice(1));
+        target.tabIndex = -1;
+        target.focus({ preventScroll: true });
+        target.scrollIntoView();
+      });
+    }
+  }
+
   buildBar() {
     this.slider = this.get("alpha");
     this.output = this.get("alpha-output");
@@ -45,7 +59,7 @@ class Page {
     for (const alpha of PRESETS) {
       const text = alpha === 0 ? "0 quantile" : alpha === Infinity ? "∞ min-max" : sayAlpha(alpha);
       const button = make("button", { type: "button" }, text);
-      button.addEventListener("click", () => this.choose(this.nearest(alpha)));
+      button.addEventListener("click", () => this.choose(this.alphas.indexOf(alpha)));
       this.get("presets").append(button);
     }
     this.get("whole-range").addEventListener("change", (event) => {
@@ -53,11 +67,6 @@ class Page {
       this.redraw();
     });
     this.writeAlpha();
-  }
-
-  nearest(alpha) {
-    const distance = (one) => (one === alpha ? 0 : Math.abs(Math.log(one / alpha)));
-    return this.alphas.reduce((best, one, k) => (distance(one) < distance(this.alphas[best]) ? k : best), 0);
   }
 
   // One alpha for all features.
@@ -97,6 +106,7 @@ class Page {
       for (const card of this.near) card.draw();
       performance.clearMeasures("kdi-redraw");
       performance.measure("kdi-redraw", "kdi-redraw-start");
+      performance.clearMarks("kdi-redraw-start");
     });
   }
 
@@ -124,6 +134,7 @@ class Page {
     window.addEventListener("resize", () => this.redraw());
     const print = (printing) => {
       this.printing = printing;
+      this.get("left-out").open = printing;
       for (const card of this.cards) if (printing || card.isBuilt) card.draw();
     };
     window.addEventListener("beforeprint", () => print(true));
@@ -149,11 +160,16 @@ class Page {
     const copy = this.get("copy");
     copy.hidden = !navigator.clipboard;
     copy.addEventListener("click", async () => {
-      await navigator.clipboard.writeText(this.get("code").textContent);
-      copy.textContent = "Copied";
+      try {
+        await navigator.clipboard.writeText(this.get("code").textContent);
+        copy.textContent = "Copied";
+      } catch {
+        getSelection().selectAllChildren(this.get("code"));
+        copy.textContent = "Selected: copy it by keyboard";
+      }
       setTimeout(() => {
         copy.textContent = "Copy";
-      }, 2000);
+      }, 3000);
     });
   }
 
@@ -161,7 +177,8 @@ class Page {
   writeCode() {
     const say = (alpha) => (alpha === Infinity ? 'float("inf")' : sayAlpha(alpha));
     const own = this.cards.filter((card) => card.alpha !== 1).map((card) => `    ${JSON.stringify(card.feature.name)}: ${say(card.alpha)},\n`);
-    const alpha = this.isUniform ? say(this.alphas[this.step]) : `{\n${own.join("")}}`;
+    const several = this.contents.named ? `{\n${own.join("")}}` : `[${this.cards.map((card) => say(card.alpha)).join(", ")}]`;
+    const alpha = this.isUniform ? say(this.alphas[this.step]) : several;
     this.get("code").textContent = `from kdi import KDITransformer\n\ntransformer = KDITransformer(alpha=${alpha})\n`;
   }
 
@@ -175,23 +192,24 @@ class Page {
     this.get("no-correlations").textContent = reason ?? "";
     this.get("with-correlations").hidden = !correlations;
     if (!correlations) return;
-    const { rows, scatter } = correlations;
+    const { rows, scatter, rank_error: rankError } = correlations;
     const all = rows === this.contents.rows;
+    if (rankError > 1e-3) this.get("computed").before(`Spearman's is made of ranks that may be off by ${sayNumber(rankError, 1)}. `);
     this.get("computed").textContent =
       `${all ? "" : `Values are missing, and these are computed from ${sayExactly(rows)} of the rows. `}` +
-      `Scatters count ${scatter.rows === this.contents.rows ? "all" : sayExactly(scatter.rows)} rows. Click on a pair to open its own.`;
+      `Scatters count the rows ${scatter.rows === this.contents.rows ? "" : `of ${sayExactly(scatter.rows)} `}that have both values. ` +
+      "Click on a pair to open its own.";
     this.correlations = new CorrelationView(correlations, features);
   }
 }
 
-readContents().then(
-  (contents) => {
+readContents()
+  .then((contents) => {
     document.body.classList.add("ready");
     window.kdiPage = new Page(contents);
     performance.mark("kdi-ready");
-  },
-  (error) => {
+  })
+  .catch((error) => {
     document.getElementById("summary").textContent = `This page cannot be shown: ${error.message}`;
     throw error;
-  },
-);
+  });

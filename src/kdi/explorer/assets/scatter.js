@@ -57,7 +57,7 @@ class ScatterChart {
     const { bins, edges } = this.data;
     const { size, left, bottom, top } = SCATTER;
     for (const share of TICKED) {
-      const [across, up] = [i, j].map((column) => sayNumber(edges[column][Math.round(share * bins)], 3));
+      const [across, up] = [i, j].map((column) => sayBriefly(edges[column][Math.round(share * bins)]));
       const anchor = { 0: "start", 1: "end" }[share] ?? "middle";
       svg.append(
         makeSvg("text", { class: "tick", x: left + size * share, y: top + size + 14, "text-anchor": anchor }, across),

@@ -5,7 +5,8 @@
 
 const BINS_BEFORE = 60;
 const BINS_AFTER = 40;
-const MOST_BARS = 80; // distinct values that have a bar each
+const MOST_BARS = 80; // values at even distances that have a bar each
+const MOST_STEPS = 1e5; // from the first of them to the last
 const TAIL = 0.005; // of the values that may be left out of the picture at either end (kdi/marginals.py)
 const FAR = 2; // where they reach further than this many times the width of the rest
 
@@ -58,38 +59,35 @@ function spread(bins, low, width, from, to, mass) {
   }
 }
 
-// Values that stand at even distances and are few, such as ages in years, have a bar each.
-function gridStep(cells, low, high) {
-  if (cells.terms > 1) return 0;
-  const places = cells.positions.filter((place) => place >= low && place <= high);
-  if (places.length < 2 || places.length > MOST_BARS) return 0;
+// The distance of values that stand at even ones, such as ages in years; 0 where they do not.
+function gridStep(cells) {
+  if (cells.grid !== undefined) return cells.grid;
+  const { positions, terms, range } = cells;
   let step = Infinity;
-  for (let i = 1; i < places.length; i++) step = Math.min(step, places[i] - places[i - 1]);
-  if (!((high - low) / step <= 2 * MOST_BARS)) return 0;
-  const even = places.every((place) => Math.abs((place - places[0]) / step - Math.round((place - places[0]) / step)) < 1e-6);
-  return even ? step : 0;
+  for (let i = 1; i < positions.length; i++) step = Math.min(step, positions[i] - positions[i - 1]);
+  const off = (place) => Math.abs(place / step - Math.round(place / step));
+  const even = terms === 1 && range / step <= MOST_STEPS && positions.every((place) => off(place) < 1e-6);
+  cells.grid = even && positions.length > 1 ? step : 0;
+  return cells.grid;
 }
 
-// Bars before the transformation, from low to high: { edges, shares, below, above }, the last two what lies outside.
+// Bars before the transformation: { edges, shares, below, above }, the last two what lies outside of low to high.
+//
+// Of values at even distances, each bar holds as many of them as any other, or else some would have one more than others.
 function histogramBefore(cells, low, high) {
-  const step = gridStep(cells, low, high);
+  const step = gridStep(cells);
   let below = 0;
   let above = 0;
+  let [count, width] = [BINS_BEFORE, (high - low) / BINS_BEFORE];
   if (step) {
-    const [edges, shares] = [[], []];
-    for (let i = 0; i < cells.length; i++) {
-      const place = cells.positions[i];
-      if (place < low) below += cells.mass(i);
-      else if (place > high) above += cells.mass(i);
-      else {
-        edges.push([place - 0.45 * step, place + 0.45 * step]);
-        shares.push(cells.mass(i));
-      }
-    }
-    return { edges, shares, below, above, step };
+    const first = Math.ceil(low / step - 1e-6);
+    const steps = Math.floor(high / step + 1e-6) - first + 1;
+    const each = steps <= MOST_BARS ? 1 : Math.ceil(steps / BINS_BEFORE);
+    [count, width] = [Math.ceil(steps / each), each * step];
+    low = (first - 0.5) * step;
+    high = low + count * width;
   }
-  const width = (high - low) / BINS_BEFORE;
-  const shares = new Float64Array(BINS_BEFORE);
+  const shares = new Float64Array(count);
   for (let i = 0; i < cells.length; i++) {
     const [from, to] = cellEnds(cells, i);
     const middle = 0.5 * (from + to);
@@ -97,7 +95,9 @@ function histogramBefore(cells, low, high) {
     else if (middle > high) above += cells.mass(i);
     else spread(shares, low, width, from, to, cells.mass(i));
   }
-  return { edges: Array.from(shares, (_, k) => [low + k * width, low + (k + 1) * width]), shares, below, above, step: 0 };
+  const gap = step && count <= MOST_BARS && width === step ? 0.05 * step : 0; // bars of single values stand apart
+  const edges = Array.from(shares, (_, k) => [low + k * width + gap, low + (k + 1) * width - gap]);
+  return { edges, shares, below, above, low, high };
 }
 
 // Bars after the transformation: shares of the weight in even bins of T.
@@ -109,9 +109,12 @@ function histogramAfter(cells, curve) {
     places.forEach((place, i) => add(place, place, masses[i]));
     return shares;
   }
+  // Values at even distances, if they are many, stand for what lies about them, so that no bin has one more than others.
+  const step = gridStep(cells);
+  const half = step && cells.range / step > BINS_AFTER ? 0.5 * step : 0;
   for (let i = 0; i < cells.length; i++) {
     const [from, to] = cellEnds(cells, i);
-    add(curve.level(from), curve.level(to), cells.mass(i));
+    add(curve.level(Math.max(from - half, 0)), curve.level(Math.min(to + half, cells.range)), cells.mass(i));
   }
   return shares;
 }
