@@ -6,6 +6,8 @@ NEEDS = {
     "_arrow": "pyarrow",
     "_files": "pyarrow",
     "_dask_input": "dask",
+    "_dask_maps": "dask",
+    "_spark_maps": "pyspark",
     "_spark_tasks": "pyarrow",
     "dask": "dask",
     "spark": "pyspark",

@@ -20,23 +20,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
-from kdi._dask_tasks import (
-    common_float,
-    dense,
-    fit_gathered,
-    frame_of,
-    label_block,
-    map_block,
-    merge_all,
-    named_sketches,
-    summary_of,
-    travelling,
-)
+from kdi._dask_tasks import fit_gathered, frame_of, merge_all, named_sketches, summary_of
 from kdi._input import check_names
 from kdi._names import check_columns, check_unique
-from kdi._typing import Floats, KernelName, Rule
+from kdi._typing import KernelName, Rule
 from kdi.cells import MANY
 from kdi.clusters import Clusters, cluster_parts
 from kdi.discretizer import KDIDiscretizer
@@ -62,6 +50,7 @@ try:
         refuse_others,
         weights_alike,
     )
+    from kdi._dask_maps import labels_of, mapped
 except ImportError as error:
     raise ImportError("kdi.dask needs dask, which is not installed: pip install 'kdi[dask]'") from error
 
@@ -141,7 +130,7 @@ def transform(estimator: Any, X: Any) -> Any:
     >>> kdi.dask.transform(kdi.dask.fit(kdi.KDITransformer(alpha=0), X), X).compute().ravel()
     array([0. , 0.5, 1. ])
     """
-    return _mapped(estimator, X, "transform")
+    return mapped(estimator, X, "transform")
 
 
 def inverse_transform(estimator: Any, X: Any) -> Any:
@@ -163,7 +152,7 @@ def inverse_transform(estimator: Any, X: Any) -> Any:
     >>> kdi.dask.inverse_transform(transformer, da.from_array([[0.0], [0.75], [1.0]], chunks=2)).compute().ravel()
     array([1., 3., 4.])
     """
-    return _mapped(estimator, X, "inverse_transform")
+    return mapped(estimator, X, "inverse_transform")
 
 
 def sketch_table(X: Any, columns: Any = None, weights: Any = None) -> Delayed:
@@ -275,7 +264,7 @@ def cluster(
         min_size=min_size,
         significance=significance,
     )
-    return replace(found, labels=_labels(values, found.boundaries))
+    return replace(found, labels=labels_of(values, found.boundaries))
 
 
 class DaskParts:
@@ -368,48 +357,3 @@ def _tree(collection: Any, merge: Callable[[list[Any]], Any]) -> Delayed:
         layer.update({key: (merge, group) for key, group in zip(keys, groups, strict=True)})
         level += 1
     return Delayed(keys[0], HighLevelGraph.from_collections(name, layer, dependencies=leaves[:1]), layer=name)
-
-
-def _mapped(estimator: Any, X: Any, method: str) -> Any:
-    """X through a method of the estimator, block by block."""
-    check_collection(X, f"estimator.{method}")
-    refuse_others(X)
-    labels = X._meta.columns if is_frame(X) else None
-    width, dtype = X.shape[1], common_float(X.dtypes if is_frame(X) else [X.dtype])
-    if isinstance(estimator, Delayed):
-        model = delayed(travelling, pure=True)(estimator, is_frame(X))
-    else:
-        width, dtype, labels = _foreseen(estimator, method, width, dtype, labels)
-        model = delayed(travelling(estimator, is_frame(X)), pure=True, traverse=False)
-    function = partial(map_block, method=method, width=width, dtype=dtype, labels=labels)
-    if is_frame(X):
-        return X.map_partitions(function, model, meta=function(X._meta, None))
-    X = X.rechunk({1: -1})
-    meta = np.empty((0, 0), dtype=dtype)
-    return X.map_blocks(function, model, chunks=(X.chunks[0], (width,)), dtype=dtype, meta=meta, token=f"kdi-{method}")
-
-
-def _foreseen(estimator: Any, method: str, width: int, dtype: Any, labels: Any) -> tuple[int, Any, Any]:
-    """Width, dtype and names of what a method will return, from one row; columns that do not fit are refused by it."""
-    check_is_fitted(estimator)
-    one_hot, there = getattr(estimator, "encode", "ordinal") != "ordinal", method == "transform"
-    # A row that every method takes: zeros are values and numbers of bins, and ones say that a bin is the row's.
-    row = np.full((1, width), float(one_hot and not there), dtype=dtype)
-    found = dense(getattr(estimator, method)(row if labels is None else frame_of(row, None, labels)))
-    if labels is not None and one_hot:
-        text = all(isinstance(label, str) for label in labels)
-        numbered = [f"x{j}" for j in range(estimator.n_features_in_)]
-        labels = (
-            estimator.get_feature_names_out(list(labels) if text else None)
-            if there
-            else getattr(estimator, "feature_names_in_", numbered)
-        )
-    return found.shape[1], found.dtype, labels
-
-
-def _labels(x: Any, boundaries: Floats) -> Any:
-    """The cluster of each value, lazily."""
-    label = partial(label_block, boundaries=boundaries)
-    if isinstance(x, da.Array):
-        return x.map_blocks(label, dtype=np.int64, meta=np.empty(0, dtype=np.int64), token="kdi-label")
-    return x.map_partitions(label, meta=label(x._meta))

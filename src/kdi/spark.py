@@ -16,7 +16,6 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
-from copy import copy
 from functools import partial, reduce
 from itertools import count
 from math import ceil
@@ -31,13 +30,12 @@ from kdi.sketch import Sketch
 
 try:
     import pandas as pd
-    import pyarrow as pa
     from pyspark.sql import DataFrame
-    from pyspark.sql.functions import arrow_udf
     from pyspark.sql.types import FloatType
 
     from kdi._spark_input import by_place, check_frame, feature_names, find, refuse_taken
-    from kdi._spark_tasks import label_column, map_columns, merge_two, merged, summarised
+    from kdi._spark_maps import mapped, on_columns
+    from kdi._spark_tasks import label_column, merge_two, merged, summarised
 except ImportError as error:
     raise ImportError(
         f"kdi.spark needs pyspark 4.1 or later, with pandas and pyarrow: pip install 'kdi[spark]' ({error})"
@@ -198,7 +196,7 @@ def transform(estimator: Any, df: DataFrame) -> DataFrame:
     [0.0, 1.0, 0.5]
     """
     features = feature_names(estimator)
-    return _mapped(estimator, "transform", df, features, [str(name) for name in estimator.get_feature_names_out()])
+    return mapped(estimator, "transform", df, features, [str(name) for name in estimator.get_feature_names_out()])
 
 
 def inverse_transform(estimator: Any, df: DataFrame) -> DataFrame:
@@ -225,7 +223,7 @@ def inverse_transform(estimator: Any, df: DataFrame) -> DataFrame:
     """
     features = feature_names(estimator)
     outputs = [str(name) for name in estimator.get_feature_names_out()]
-    return _mapped(estimator, "inverse_transform", df, outputs, features)
+    return mapped(estimator, "inverse_transform", df, outputs, features)
 
 
 def sketch_table(
@@ -362,58 +360,6 @@ def label(clusters: Clusters, df: DataFrame, column: str, name: str = "cluster")
     place = find(df, [column])[0]
     refuse_taken([name], df.columns)
     numbered = by_place(df)
-    labels = _on_columns(partial(label_column, clusters.boundaries, column), "int")
+    labels = on_columns(partial(label_column, clusters.boundaries, column), "int")
     result = numbered.select("*", labels(numbered[f"c{place}"].cast("double")).alias("label"))
     return result.toDF(*df.columns, name)
-
-
-# On the driver.
-
-
-def _mapped(estimator: Any, method: str, df: DataFrame, inputs: list[str], outputs: list[str]) -> DataFrame:
-    """A DataFrame with columns replaced: in their places where names stay the same, behind all others where not."""
-    check_frame(df)
-    places = find(df, inputs)
-    names = df.columns
-    same = inputs == outputs
-    others = [place for place in range(len(names)) if place not in set(places)]
-    if not same:
-        refuse_taken(outputs, [names[place] for place in others])
-    fields = df.schema.fields
-    kind = "float" if all(isinstance(fields[place].dataType, FloatType) for place in places) else "double"
-    returned = "struct<" + ", ".join(f"m{j}: {kind}" for j in range(len(outputs))) + ">"
-    function = _on_columns(partial(map_columns, _model(estimator), method, same), returned)
-    numbered = by_place(df)
-    result = numbered.select(
-        *[numbered[f"c{place}"] for place in others],
-        function(*[numbered[f"c{place}"].cast(kind) for place in places]).alias("mapped"),
-    )
-    if same:
-        new = {place: f"mapped.m{j}" for j, place in enumerate(places)}
-        return result.selectExpr(*[new.get(place, f"c{place}") for place in range(len(names))]).toDF(*names)
-    kept = [f"c{place}" for place in others]
-    chosen = result.selectExpr(*kept, *[f"mapped.m{j}" for j in range(len(outputs))])
-    return chosen.toDF(*[names[place] for place in others], *outputs)
-
-
-def _on_columns(function: Callable[..., pa.Array], returned: str) -> Callable[..., Any]:
-    """A function of Arrow arrays as a function of columns."""
-
-    def call(*columns: pa.Array) -> pa.Array:  # Spark reads the annotations, which a partial does not have
-        return function(*columns)
-
-    udf: Callable[..., Any] = arrow_udf(call, returnType=returned)
-    return udf
-
-
-def _model(estimator: Any) -> Any:
-    """The estimator as tasks need it: one thread, no sparse matrices, and none of what only more fitting would need."""
-    getattr(estimator, "tables_", None)  # made here, or every task would make them
-    model = copy(estimator)
-    for name in ("sketches_", "valleys_"):
-        vars(model).pop(name, None)
-    changes: dict[str, Any] = {"n_jobs": 1, "copy": False}
-    if getattr(model, "encode", None) == "onehot":
-        changes["encode"] = "onehot-dense"
-    vars(model).update({name: value for name, value in changes.items() if name in vars(model)})
-    return model
