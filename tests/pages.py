@@ -26,6 +26,14 @@ def run_examples(name):
     return run_text(found, name, {})
 
 
+def run_blocks(name):
+    """Run the blocks of Python of a page as if they were pasted one after the other; what they have defined."""
+    names = {}
+    for block in blocks(read(name), "python"):
+        exec(compile(block, name, "exec"), names)
+    return names
+
+
 def run_text(text, name, names):
     """Run the examples of a text; `names` are what it knows from before."""
     examples = doctest.DocTestParser().get_doctest(text, names, name, name, 0)

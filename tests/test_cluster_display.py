@@ -127,10 +127,32 @@ class TestFigure:
         assert sum(height for *_, height, _ in bars(display.ax_)) == 500
         assert_array_equal(vertical_lines(display.ax_), vertical_lines(kdi.ClusterDisplay.from_data(values).ax_))
 
-    def test_far_outliers_make_no_endless_histogram(self, values):
-        display = kdi.ClusterDisplay.from_data(np.append(values, 1e9))
-        assert len({left for left, *_ in bars(display.ax_)}) <= 1000
-        assert sum(height for *_, height, _ in bars(display.ax_)) == 501
+    @pytest.mark.parametrize("bins", [None, 30, "auto"])
+    def test_far_outliers_are_left_out_and_counted(self, values, bins):
+        """As in KDIDisplay; what marks an outlier's cluster is left out with it."""
+        far = np.append(values, 1e9)
+        display = kdi.ClusterDisplay.from_data(far, bins=bins, name="size")
+        assert display.ax_.get_xlabel() == "size (1 value lies outside)"
+        assert sum(height for *_, height, _ in bars(display.ax_)) == 500
+        assert len({left for left, *_ in bars(display.ax_)}) > 20
+        assert display.clusters.centers.max() == pytest.approx(1e9)
+        assert max(line.get_xdata().max() for line in display.ax_.lines) < 100
+        low, high = kdi.KDIDisplay.from_data(far).shown
+        assert display.ax_.get_xlim() == (low, high)
+
+    def test_far_counts(self, rng):
+        display = kdi.ClusterDisplay.from_data(np.append(rng.poisson(5, 1000), 5000))
+        edges = sorted({left for left, *_ in bars(display.ax_)})
+        assert_allclose(np.diff(edges), 1)
+        assert edges[0] % 1 == 0.5
+        assert 10 < display.ax_.get_xlim()[1] < 20
+
+    def test_a_weight_of_zero_is_a_removal(self, values):
+        plain = kdi.ClusterDisplay.from_data(values, weights=np.ones(500))
+        weighted = kdi.ClusterDisplay.from_data(np.append(values, 1e3), weights=np.append(np.ones(500), 0))
+        assert bars(weighted.ax_) == bars(plain.ax_)
+        assert weighted.ax_.get_xlim() == plain.ax_.get_xlim()
+        assert weighted.ax_.get_xlabel() == plain.ax_.get_xlabel() == "x"
 
     def test_it_can_be_drawn(self, values, tmp_path):
         kdi.ClusterDisplay.from_data(values).figure_.savefig(tmp_path / "clusters.png")
@@ -194,6 +216,10 @@ class TestRefused:
             kdi.ClusterDisplay(kdi.cluster(values), bad).plot()
         with pytest.raises(ValueError, match="x must"):
             kdi.ClusterDisplay.from_data(bad)
+
+    def test_no_weight_to_draw(self, values):
+        with pytest.raises(ValueError, match="x must hold at least one value that is not NaN and has a weight"):
+            kdi.ClusterDisplay(kdi.cluster(values), [1.0, np.nan], weights=[0, 1])
 
     def test_a_bad_option_leaves_no_figure_behind(self, values):
         with pytest.raises(ValueError, match="kernel"):

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.container import ErrorbarContainer
+from scipy.stats import ConstantInputWarning
 
 import kdi
 
@@ -156,6 +157,15 @@ class TestLabels:
             assert outer.x0 <= box.x0 < box.x1 <= outer.x1, text
             assert outer.y0 <= box.y0 < box.y1 <= outer.y1, text
 
+    def test_names_that_differ_at_their_ends(self, frame):
+        names = [f"the_average_number_of_{'very_' * 5}{last}" for last in ("rooms", "bedrooms", "people", "cars")]
+        display = kdi.CorrelationDisplay.from_data(frame.set_axis(names, axis=1), n_labels=6)
+        shown = labels(display.ax_)
+        assert len({*shown}) == 6
+        for text in shown:
+            for name in text.split(",\n"):
+                assert len(name) == 28 and name.startswith("the_average_nu…") and name.endswith(("s", "people"))
+
 
 class TestInterface:
     @EVERY_KIND
@@ -210,6 +220,16 @@ class TestInterface:
         assert len(labels(display.ax_)) == 4
         assert np.isfinite([display.ax_.get_xlim(), display.ax_.get_ylim()]).all()
 
+    def test_no_pair_to_draw(self, frame):
+        with pytest.warns(ConstantInputWarning):
+            constant = kdi.CorrelationDisplay.from_data(frame * 0)
+        alone = kdi.CorrelationDisplay(kdi.compare_correlations(frame)[:0]).plot()
+        for display in (constant, alone):
+            display.figure_.canvas.draw()
+            assert labels(display.ax_) == ["no pair has correlations"]
+            assert display.labels_ == []
+        assert "no pair has correlations" not in labels(kdi.CorrelationDisplay.from_data(frame).ax_)
+
     @pytest.mark.parametrize("against", ["kendall", None])
     def test_against_is_checked(self, frame, against):
         with pytest.raises(ValueError, match=f"against.*{against}"):
@@ -221,9 +241,9 @@ class TestWithoutMatplotlib:
         comparison = kdi.compare_correlations(frame)
         for name in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
             monkeypatch.setitem(sys.modules, name, None)
-        with pytest.raises(ImportError, match=r"pip install kdi\[plot\]"):
+        with pytest.raises(ImportError, match=r"pip install 'kdi\[plot\]'"):
             kdi.CorrelationDisplay(comparison).plot()
-        with pytest.raises(ImportError, match=r"pip install kdi\[plot\]"):
+        with pytest.raises(ImportError, match=r"pip install 'kdi\[plot\]'"):
             kdi.CorrelationDisplay.from_data(frame)
 
     def test_is_not_needed_for_anything_else(self):

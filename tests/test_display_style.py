@@ -1,5 +1,9 @@
 """What all displays share: colours, ink on dark grounds, names, legends, and that they change nothing of the user's."""
 
+import inspect
+import re
+from itertools import pairwise
+
 import matplotlib
 import numpy as np
 import pandas as pd
@@ -55,6 +59,17 @@ def colours(figure):
             colour = handle.get_color() if hasattr(handle, "get_color") else handle.get_facecolor()[0]
             found[label] = to_rgb(colour)
     return found
+
+
+class TestReference:
+    @pytest.mark.parametrize("name", ["KDIDisplay", "AlphaDisplay", "CorrelationDisplay", "ClusterDisplay"])
+    def test_says_what_is_returned(self, name):
+        display = getattr(kdi, name)
+        called = [one for one in ("from_estimator", "from_data", "plot") if hasattr(display, one)]
+        assert len(called) >= 2
+        for one in called:
+            text = inspect.getdoc(getattr(display, one))
+            assert re.search(rf"^Returns\n-+\n\w+ : {name}$", text, flags=re.MULTILINE), one
 
 
 class TestStyle:
@@ -128,6 +143,19 @@ class TestLayout:
             assert figure.bbox.y0 - 1 <= box.y0 and box.y1 <= figure.bbox.y1 + 1, text
 
     @EVERY_DISPLAY
+    def test_no_text_is_cut_or_covered_in_a_large_font(self, kind):
+        with plt.rc_context({"font.size": 20}):
+            display = DISPLAYS[kind]()
+            figure = display.figure_
+            figure.canvas.draw()
+        for text in [text for one in legends(figure) for text in one.get_texts()]:
+            box = text.get_window_extent()
+            assert figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1, text
+        for axis in (display.ax_.xaxis, display.ax_.yaxis):
+            boxes = [text.get_window_extent() for text in axis.get_ticklabels()]
+            assert not any(one.overlaps(other) for one, other in pairwise(boxes))
+
+    @EVERY_DISPLAY
     @pytest.mark.parametrize("layout", [None, "constrained", "tight"])
     def test_in_subplots(self, kind, layout):
         figure, grid = plt.subplots(2, 2, figsize=(10, 8), layout=layout)
@@ -176,6 +204,16 @@ class TestLayout:
                 if kind == "cluster" or len(line.get_xdata()) == 3:
                     points = ax.transData.transform(np.column_stack(line.get_data()))
                     assert not box.count_contains(points)
+
+
+class TestAxes:
+    @EVERY_DISPLAY
+    @pytest.mark.parametrize("projection", ["polar", "3d"])
+    def test_that_are_not_flat(self, kind, projection):
+        ax = plt.subplots(subplot_kw={"projection": projection})[1]
+        with pytest.raises(ValueError, match=f"ax must be .*Axes.*got {type(ax).__name__}"):
+            DISPLAYS[kind](ax)
+        assert not ax.has_data()
 
 
 class TestSeveralOfOneKind:
@@ -255,6 +293,19 @@ class TestShorten:
         assert text.get_text()[0] == "f" and "…" in text.get_text()
         if room == 200:
             assert text.get_text().startswith("first") and text.get_text().endswith("last")
+
+    @pytest.mark.parametrize(
+        ("words", "length", "left"),
+        [
+            ("abcdef", 6, "abcdef"),
+            ("abcdefg", 6, "abc…fg"),
+            ("abcdefg", 5, "ab…fg"),
+            ("abcdefg", 1, "a…g"),
+            ("", 3, ""),
+        ],
+    )
+    def test_to_a_number_of_characters(self, words, length, left):
+        assert _style.without_middle(words, length) == left
 
     @pytest.mark.parametrize(
         ("alpha", "said"),

@@ -10,7 +10,7 @@ from importlib import import_module
 
 import pytest
 from engines import missing
-from pages import ROOT, anchors, blocks, links, read, run_examples, toctrees
+from pages import ROOT, anchors, blocks, links, read, run_blocks, run_examples, toctrees
 
 import kdi
 from kdi.bandwidth import bandwidth_factor
@@ -31,6 +31,14 @@ def test_examples_run(page, monkeypatch):
         pytest.skip("thousands of samples, which take NumPy some minutes")
     monkeypatch.chdir(ROOT)
     assert run_examples(page) > 1
+
+
+def test_the_readme_can_be_pasted():
+    known = run_blocks("README.md")
+    assert known["transformer"].error_bound_.max() < 1e-6
+    assert known["scaled"].shape == known["X"].shape
+    alphas = known["tuned"].alpha_
+    assert alphas[2] < 0.5 < 1 < alphas[1]  # as the comment says of y
 
 
 @pytest.mark.parametrize("page", TEXTS)

@@ -3,15 +3,15 @@
 import re
 import runpy
 import socket
-from pathlib import Path
 
 import matplotlib
 import pytest
+from pages import ROOT, read
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt
 
-FOLDER = Path(__file__).parents[1] / "examples" / "gallery"
+FOLDER = ROOT / "examples" / "gallery"
 SCRIPTS = sorted(FOLDER.glob("*.py"))
 EVERY_SCRIPT = pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
 
@@ -59,12 +59,17 @@ def test_it_can_be_read(path):
     assert len(re.findall(r"^# %%$", text, re.MULTILINE)) >= 3
 
 
-def test_the_pictures_of_the_readme(tmp_path, monkeypatch):
-    drawn = runpy.run_path(str(FOLDER.parent / "readme_pictures.py"))
+def test_the_pictures_of_the_docs(tmp_path, monkeypatch):
+    """Each is shown on a page; the README has these three, one of which is of the explorer."""
+    drawn = runpy.run_path(str(FOLDER.parent / "pictures.py"))
     monkeypatch.setitem(drawn["main"].__globals__, "IMAGES", tmp_path)
     drawn["main"]()
     made = {path.name for path in tmp_path.iterdir()}
     assert made == {"alpha.png", "clusters.png", "correlation.png", "tuning.png"}
-    root = FOLDER.parents[1]
-    assert made <= {path.name for path in (root / "docs" / "images").iterdir()}
-    assert all(f"docs/images/{name}" in (root / "README.md").read_text(encoding="utf-8") for name in made)
+    kept = {path.name for path in (ROOT / "docs" / "images").iterdir()}
+    assert made <= kept
+    in_readme = re.findall(r"!\[[^]]*\]\(docs/images/([^)]+)\)", read("README.md"))
+    assert in_readme == ["alpha.png", "explorer.png", "tuning.png"]
+    pages = [path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md")]
+    in_docs = {name for page in pages for name in re.findall(r"!\[[^]]*\]\(images/([^)]+)\)", read(page))}
+    assert kept <= {*in_readme, *in_docs}

@@ -18,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from test_marginals import reflected, scott
 
 import kdi
+from kdi.compat import kditransform
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt
@@ -244,8 +245,17 @@ class TestEstimator:
         model = kdi.KDITransformer(np.inf).fit(X)
         display = kdi.KDIDisplay.from_estimator(model)
         assert display.before is None and display.after is None
-        assert notes(display) == ["densities need X"]
+        assert notes(display) == ["pass X= for densities"]
         assert notes(kdi.KDIDisplay.from_estimator(model, X=X)) == []
+
+    @pytest.mark.parametrize("given", [False, True])
+    def test_without_densities_nothing_is_cut(self, rng, given):
+        """An outlier so far that cells are wider than all the rest, which then cannot be told from outliers."""
+        X = np.append(rng.normal(size=100_000), 1e20)[:, None]
+        model = kdi.KDITransformer(np.inf).fit(X)
+        display = kdi.KDIDisplay.from_estimator(model, X=X if given else None)
+        assert notes(display) == ["values too far apart for densities" if given else "pass X= for densities"]
+        assert display.shown is None and display.ax_.get_xlim()[1] > 1e20
 
     def test_of_a_saved_model(self, frame):
         model = kdi.KDITransformer().fit(frame)
@@ -309,6 +319,11 @@ class TestFromNumbers:
         assert_array_equal(display.lines_[0].get_data(), [[0, 1, 2], [0, 0.4, 1]])
         assert notes(display) == []
 
+    def test_a_part_of_the_axis(self):
+        display = kdi.KDIDisplay(x=[0, 1, 2], curves=[[0, 0.4, 1]], alphas=[1], shown=[0.5, 1]).plot()
+        assert display.ax_.get_xlim() == (0.5, 1)
+        assert notes(display) == ["◂ from 0", "on to 2 ▸"]
+
     @pytest.mark.parametrize(
         ("given", "said"),
         [
@@ -327,6 +342,12 @@ class TestFromNumbers:
             ({"after": [([0, 1], [1])]}, "after must be pairs"),
             ({"after": [[0.5]]}, "after must be pairs"),
             ({"after": [3]}, "after must be pairs"),
+            ({"shown": [0]}, "shown must be two finite numbers"),
+            ({"shown": 1.0}, "shown must be two finite numbers"),
+            ({"shown": (1, 0)}, r"shown must be two finite numbers.*got \(1, 0\)"),
+            ({"shown": (0, np.inf)}, "shown must be two finite numbers"),
+            ({"shown": (np.nan, 1)}, "shown must be two finite numbers"),
+            ({"shown": "ab"}, "shown must be real numbers"),
         ],
     )
     def test_numbers_that_do_not_fit(self, given, said):
@@ -341,6 +362,11 @@ class TestRefused:
         with pytest.raises(TypeError, match=rf"KDITransformer or KDITransformerCV.*pipeline.*{type(bad).__name__}"):
             kdi.KDIDisplay.from_estimator(bad)
         assert plt.get_fignums() == []
+
+    def test_a_class_of_the_same_name(self, table):
+        model = kditransform.KDITransformer().fit(table)
+        with pytest.raises(TypeError, match=r"got kdi\.compat\.kditransform\.kdi_transformer\.KDITransformer\."):
+            kdi.KDIDisplay.from_estimator(model)
 
     def test_a_step_of_a_pipeline_is_drawn(self, frame):
         model = make_pipeline(StandardScaler(), kdi.KDITransformer()).fit(frame)
@@ -376,7 +402,7 @@ class TestRefused:
             ({"alpha": -1}, "alpha"),
             ({"alpha": "best"}, "alpha.*best"),
             ({"kernel": "triangle"}, "kernel.*triangle"),
-            ({"ax": "axes"}, "ax must be a matplotlib Axes or None, got str"),
+            ({"ax": "axes"}, r"ax must be a matplotlib Axes \(.*\) or None, got str"),
         ],
     )
     def test_what_cannot_be_drawn(self, given, said):
@@ -399,7 +425,7 @@ except ImportError as error:
 """
         done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
-        assert "pip install kdi[plot]" in done.stdout
+        assert "pip install 'kdi[plot]'" in done.stdout
 
     def test_it_is_exported(self):
         assert "KDIDisplay" in kdi.__all__

@@ -91,6 +91,48 @@ class TestAxes:
             assert not any(box.overlaps(ax.bbox) for ax in (display.ax_, display.above_, display.beside_))
 
 
+class TestGrid:
+    @pytest.mark.parametrize("layout", [None, "constrained", "tight"])
+    def test_panels_are_of_one_size(self, values, layout):
+        """Whichever is drawn first; the notes of what is cut stay in the figure."""
+        values = np.append(values, 1e5)
+        figure, grid = plt.subplots(2, 3, figsize=(6, 4), layout=layout)
+        for ax in grid.ravel():
+            display = kdi.KDIDisplay.from_data(values, ax=ax)
+        figure.canvas.draw()
+        heights = [ax.get_position().height for ax in grid.ravel()]
+        assert max(heights) - min(heights) < 1e-3 * max(heights)
+        right = display.beside_.bbox.x1
+        assert len(display.beside_.texts) == 2
+        assert all(text.get_window_extent().x1 == pytest.approx(right, abs=1) for text in display.beside_.texts)
+        assert right <= figure.bbox.x1
+
+    def test_in_any_order(self, values):
+        """Legends of one line and of several; the roofs are as high as they need be."""
+        found = []
+        for order in ([0, 1, 2], [2, 1, 0]):
+            figure, grid = plt.subplots(1, 3, figsize=(8, 4), layout="constrained")
+            for k in order:
+                kdi.KDIDisplay.from_data(values, alpha=[1, [0, 1], [0, 0.1, 1]][k], ax=grid[k])
+            figure.canvas.draw()
+            found.append([ax.get_position().height for ax in grid])
+            for ax in grid:
+                roof = ax._kdi_margins.roof
+                assert roof.get_legend().get_window_extent().height <= roof.bbox.height
+        assert found[0] == pytest.approx(found[1], rel=1e-3)
+        assert found[0][0] > found[0][2]
+
+    def test_a_legend_stays_what_was_made_of_it(self, values):
+        _, (left, middle, right) = plt.subplots(1, 3, figsize=(12, 4), layout="constrained")
+        first = kdi.KDIDisplay.from_data(values, alpha=1, ax=left)
+        first.legend_.set_title("a title")
+        gone = kdi.KDIDisplay.from_data(values, alpha=1, ax=middle)
+        gone.legend_.remove()
+        kdi.KDIDisplay.from_data(values, alpha=1, ax=right)
+        assert first.legend_.get_title().get_text() == "a title"
+        assert gone.legend_ is None
+
+
 class TestSeveralPlots:
     def test_alphas_one_by_one(self, values):
         """The same axes, and one density before: they are of the same values."""
@@ -140,7 +182,9 @@ class TestNames:
         assert kdi.KDIDisplay.from_data(pd.Series(values, name="income")).name == "income"
         assert kdi.KDIDisplay.from_data(pl.Series("income", values)).name == "income"
         assert kdi.KDIDisplay.from_data(pd.Series(values, name="income"), name="other").name == "other"
-        assert kdi.KDIDisplay.from_data(pd.Series(values, name=3)).name == "x"
+        assert kdi.KDIDisplay.from_data(pd.Series(values, name=2020)).name == "2020"
+        assert kdi.KDIDisplay.from_data(pd.Series(values)).name == "x"
+        assert kdi.KDIDisplay.from_data(pl.Series(values)).name == "x"
 
     @pytest.mark.parametrize("name", ["$x$ and $y", "two\nlines", "name " * 60, r"\frac", "_"])
     def test_any_name_fits(self, values, name):

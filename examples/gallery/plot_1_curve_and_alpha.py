@@ -21,7 +21,7 @@ display = kdi.KDIDisplay.from_data(wine["malic_acid"])
 # %%
 # The quantile transform makes every density level: the shoulder is gone, and its curve follows each step of the sample.
 # Min-max scaling keeps the shape as it is, and half of the wines in a quarter of the range. The KD-integral lies
-# between them: the shoulder has become a second peak, and the far values are drawn in.
+# between them: the shoulder, which was hardly a peak, has become a clear one, and the far values are drawn in.
 #
 # Other alphas
 # ------------

@@ -52,4 +52,4 @@ print("alpha =", search.best_params_["kditransformer__alpha"])
 print(f"R² = {search.score(X_test, y_test):.3f}")
 
 # %%
-# One alpha for each feature does better than that: see the next example.
+# One alpha for each feature does better than that: the next example has the same split.

@@ -7,8 +7,8 @@ chooses an alpha for each, by the errors of a ridge model in rows left out, and 
 """
 
 # %%
-# A sample of the districts of California housing, to be quick; the candidates are quantiles, min-max scaling, and ten
-# alphas between them.
+# California housing, with the same split as in the example before; the candidates are quantiles, min-max scaling, and
+# ten alphas between them.
 import pandas as pd
 from matplotlib import pyplot as plt
 from sklearn.linear_model import Ridge
@@ -19,7 +19,7 @@ import kdi
 
 housing = pd.read_csv(kdi.data.california_housing())
 X, y = housing.drop(columns="MedHouseVal"), housing["MedHouseVal"]
-X_train, X_test, y_train, y_test = train_test_split(X, y, train_size=5000, random_state=0)
+X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.3, random_state=0)
 
 alphas = (0, *kdi.ALPHAS[::2], float("inf"))
 tuned = kdi.KDITransformerCV(alphas).fit(X_train, y_train)
@@ -30,7 +30,7 @@ display = kdi.AlphaDisplay.from_estimator(tuned)
 # alpha that is best for all of them alike. A feature leaves it where that improves the score by more than a standard
 # error: the dot is what was chosen.
 #
-# The number of occupants and the longitude want quantiles, or nearly; the income, which has a straight effect on
+# The numbers of rooms and of occupants and the longitude want quantiles; the income, which has a straight effect on
 # prices, a large alpha. All panels share one axis, so that a flat curve is a feature whose alpha matters little.
 for name, alpha in zip(X, tuned.alpha_, strict=True):
     print(f"{name:<11} alpha = {alpha:g}")

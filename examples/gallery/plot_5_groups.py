@@ -35,12 +35,15 @@ display = kdi.ClusterDisplay.from_data(values, n_clusters=2)
 # %%
 # Bins for a model
 # ----------------
-# The latitude of California's districts has its valleys where few people live: between Los Angeles and the Bay Area.
+# The latitude of California's districts has its valleys where few people live. From south to north there are San Diego,
+# up to 33.09°; Los Angeles, up to the mountains at 35.08°; a small group around Bakersfield, up to 35.82°; and the
+# north with the Bay Area.
 housing = pd.read_csv(kdi.data.california_housing())
 display = kdi.ClusterDisplay.from_data(housing["Latitude"])
 
 # %%
-# KDIDiscretizer has the conventions of KBinsDiscretizer, and finds the number of bins of each feature itself.
+# KDIDiscretizer has the conventions of KBinsDiscretizer, and finds the number of bins of each feature itself. Its edges
+# are these boundaries, with the smallest and the largest value around them.
 bins = kdi.KDIDiscretizer(encode="ordinal").fit(housing[["Latitude", "Longitude"]])
 for name, edges in zip(bins.feature_names_in_, bins.bin_edges_, strict=True):
     print(name, edges.round(2))

@@ -100,9 +100,12 @@ def _draw_after(margins: Margins, drawn: list[Drawn]) -> None:
 
 
 def _note_in_the_corner(beside: Any, text: str, line: int, colour: Any) -> None:
-    """How far a density goes that is cut, in the corner between the margins, where nothing else is."""
-    where = {"xycoords": "axes fraction", "textcoords": "offset fontsize", "xytext": (0.2, 0.6 + LINE * line)}
-    beside.annotate(text, (0, 1), **where, color=colour, fontsize=_style.SMALL).set_in_layout(False)
+    """How far a density goes that is cut, in the corner between the margins, where nothing else is.
+
+    It ends with the margin: in a narrow one it begins before it, which is better than to be cut by the figure.
+    """
+    where = {"xycoords": "axes fraction", "textcoords": "offset fontsize", "xytext": (0, 0.6 + LINE * line)}
+    beside.annotate(text, (1, 1), **where, ha="right", color=colour, fontsize=_style.SMALL).set_in_layout(False)
 
 
 def _same(one: Drawn, other: Drawn) -> bool:

@@ -25,7 +25,7 @@ def pyplot() -> Any:
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
-        raise ImportError("this needs matplotlib, which `pip install kdi[plot]` installs.") from error
+        raise ImportError("this needs matplotlib, which `pip install 'kdi[plot]'` installs.") from error
     return plt
 
 
@@ -39,10 +39,15 @@ def one_axes(ax: Any, width: float, height: float) -> Any:
     pyplot()
     if ax is None:
         ax = new_axes(width, height)[0, 0]
-    elif not hasattr(ax, "get_xlim"):
-        raise ValueError(f"ax must be a matplotlib Axes or None, got {type(ax).__name__}.")
+    elif not are_flat(ax):
+        raise ValueError(f"ax must be a matplotlib Axes (not polar, not in 3D) or None, got {type(ax).__name__}.")
     tidy(ax)
     return ax
+
+
+def are_flat(ax: Any) -> bool:
+    """Whether these are axes with an x and a y at right angles: polar ones have other edges, those in 3D have a z."""
+    return hasattr(ax, "get_xlim") and {"top", "right"} <= set(ax.spines) and not hasattr(ax, "get_zlim")
 
 
 def tidy(ax: Any) -> None:
@@ -90,8 +95,7 @@ def legend(ax: Any, handles: list[Any], labels: list[str], **options: Any) -> An
 
 
 def legend_in_columns(ax: Any, handles: list[Any], labels: list[str], **options: Any) -> Any:
-    """A legend of axes in as many columns as there is room for; the layout leaves it out of account."""
-    settle(ax)
+    """A legend of axes in as many columns as there is room for once they are settled; the layout does without it."""
     for n_columns in range(len(handles), 0, -1):
         found = legend(ax, handles, labels, ncols=n_columns, borderaxespad=0, **options)
         found.set_in_layout(False)
@@ -103,6 +107,7 @@ def legend_in_columns(ax: Any, handles: list[Any], labels: list[str], **options:
 def legend_over_data(ax: Any, **options: Any) -> Any:
     """A legend inside of the axes at the top, and room for it over all that is drawn."""
     low, high = ax.get_ylim()
+    settle(ax)
     found = legend_in_columns(ax, *ax.get_legend_handles_labels(), loc="upper center", **options)
     share = min(found.get_window_extent().height / ax.bbox.height + 0.02, 0.6)
     ax.set_ylim(low, low + (high - low) / (1 - share))
@@ -113,20 +118,32 @@ def one_line(name: Any) -> str:
     return " ".join(str(name).split())
 
 
+def without_middle(words: str, length: int) -> str:
+    """A text in so many characters at most, but no fewer than three; names often differ at the end."""
+    kept = max(length - 1, 2)
+    head = ceil(kept / 2)
+    return words if len(words) <= length else f"{words[:head]}…{words[len(words) - kept + head :]}"
+
+
 def shorten(text: Any, room: float) -> None:
-    """Leave out the middle of a text that is wider than its room; names often differ at the end."""
+    """Leave out the middle of a text that is wider than its room."""
     words, width = text.get_text(), text.get_window_extent().width
-    length = len(words) if width <= room else max(int(len(words) * room / width), 2)
-    while width > room and length > 1:
-        head = ceil(length / 2)
-        text.set_text(f"{words[:head]}…{words[len(words) - length + head :]}")
+    length = len(words) if width <= room else max(int(len(words) * room / width), 2) + 1
+    while width > room and length > 2:
+        text.set_text(without_middle(words, length))
         width, length = text.get_window_extent().width, length - 1
 
 
 def name_of(values: Any, name: str | None) -> str:
     """The name that was given, or that of a pandas or polars Series, or x."""
     own = getattr(values, "name", None)
-    return name if name is not None else own if isinstance(own, str) and own else "x"
+    return name if name is not None else "x" if own is None or own == "" else str(own)
+
+
+def class_name(thing: Any) -> str:
+    """The class of a thing, with its module: two may be called alike."""
+    kind = type(thing)
+    return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
 
 
 def alpha_text(alpha: float) -> str:

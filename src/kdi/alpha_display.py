@@ -63,7 +63,8 @@ class AlphaDisplay:
     >>> X = rng.lognormal(sigma=2, size=(500, 2))
     >>> y = np.log(X[:, 0]) + X[:, 1] / 10 + rng.normal(size=500)
     >>> model = kdi.KDITransformerCV().fit(X, y)
-    >>> display = kdi.AlphaDisplay.from_estimator(model)  # doctest: +SKIP
+    >>> kdi.AlphaDisplay.from_estimator(model).features_  # the one that gains most comes first
+    [0, 1]
     """
 
     ax_: Any
@@ -131,6 +132,11 @@ class AlphaDisplay:
             With `per_feature=False` there is one panel, for all features.
         features, max_features, n_cols, sharey, ax
             As in `plot`.
+
+        Returns
+        -------
+        display : AlphaDisplay
+            With its panels and lines.
         """
         _style.pyplot()
         if not isinstance(estimator, KDITransformerCV):
@@ -169,6 +175,10 @@ class AlphaDisplay:
             How many panels stand side by side at most.
         sharey : bool, default=True
             Whether all panels have the same axis of scores. Otherwise each fills its panel.
+
+        Returns
+        -------
+        self : AlphaDisplay
         """
         _style.pyplot()
         for name, count in (("max_features", max_features), ("n_cols", n_cols)):
@@ -271,9 +281,11 @@ class AlphaDisplay:
         if own:
             self.figure_.supxlabel(label, fontsize="medium")
             self.figure_.supylabel(self.score_name, fontsize="medium")
-            n_columns = len(handles) if self.figure_.get_figwidth() > 8 else 2
-            _style.legend(self.figure_, handles, labels, loc="outside upper center", ncols=n_columns)
-            return
+            for n_columns in range(len(handles) if self.figure_.get_figwidth() > 8 else 2, 0, -1):
+                found = _style.legend(self.figure_, handles, labels, loc="outside upper center", ncols=n_columns)
+                if n_columns == 1 or found.get_window_extent().width <= self.figure_.bbox.width:
+                    return
+                found.remove()
         for panel in self.axes_:
             panel.set(xlabel=label, ylabel=self.score_name)
 
@@ -325,10 +337,12 @@ def _round_numbers(low: float, high: float) -> Floats:
 def _given_axes(given: Any, n_panels: int) -> Any:
     """Axes that were given, as an array of as many as there are panels."""
     axes = np.array(given, dtype=object).ravel()
-    if len(axes) != n_panels or not all(hasattr(one, "get_xlim") for one in axes):
+    if len(axes) != n_panels or not all(map(_style.are_flat, axes)):
         allowed = "one Axes" if n_panels == 1 else f"an array of {n_panels} Axes"
         got = type(axes[0]).__name__ if len(axes) == 1 else f"{len(axes)} of them"
-        raise ValueError(f"ax must be {allowed}, one a feature, got {got}; `features` says which features are drawn.")
+        raise ValueError(
+            f"ax must be {allowed}, one a feature (not polar, not in 3D), got {got}; `features` says which are drawn."
+        )
     return axes
 
 

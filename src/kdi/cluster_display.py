@@ -11,6 +11,8 @@ from kdi import _style
 from kdi._input import as_column, as_weights
 from kdi._typing import Floats
 from kdi.clusters import Clusters, cluster
+from kdi.marginals import bulk
+from kdi.sketch import Sketch
 
 SHADES = {"black": (0.05, 0.9), "white": (0.3, 1.0)}  # of the clusters, by the ink: what is seen on its ground
 
@@ -18,13 +20,15 @@ SHADES = {"black": (0.05, 0.9), "white": (0.3, 1.0)}  # of the clusters, by the 
 class ClusterDisplay:
     """A variable's clusters: histogram coloured by cluster, density, boundaries.
 
+    Where outliers would hide the rest, the axis ends before them, and its name says how many values lie outside.
+
     Parameters
     ----------
     clusters : result of `kdi.cluster`
     x : array-like of shape (n,)
         The values that were clustered, or others of the same variable.
     weights : array-like of shape (n,), optional
-        Their weights, for the histogram.
+        Their weights, for the histogram; a weight of 0 is a removal.
     name : str, optional
         Name of the variable; that of a pandas or polars Series by default, or "x".
 
@@ -52,9 +56,9 @@ class ClusterDisplay:
             raise ValueError(f"clusters must be a result of kdi.cluster, got {type(clusters).__name__}.")
         self.clusters, self.name = clusters, _style.name_of(x, name)
         self.x = as_column(x, "x")
-        if np.isnan(self.x).all():
-            raise ValueError("x must hold at least one value that is not NaN.")
         self.weights = as_weights(weights, len(self.x), "weights")
+        if not self._drawn()[0].size:
+            raise ValueError("x must hold at least one value that is not NaN and has a weight.")
 
     @classmethod
     def from_data(
@@ -69,6 +73,11 @@ class ClusterDisplay:
             As in the class and in `plot`.
         **options
             Whatever `kdi.cluster` takes: alpha, bandwidth, kernel, n_clusters, min_size, significance, weights.
+
+        Returns
+        -------
+        display : ClusterDisplay
+            With its axes.
         """
         _style.pyplot()
         return cls(cluster(x, **options), x, options.get("weights"), name).plot(ax, bins=bins)
@@ -81,14 +90,18 @@ class ClusterDisplay:
         ax : matplotlib Axes, optional
             New ones by default.
         bins : int, sequence or str, optional
-            Bins of the histogram, as in `numpy.histogram_bin_edges`; 40 to 200 by default.
+            Bins of the histogram, as in `numpy.histogram_bin_edges`, over what is shown; 40 to 200 by default. Edges
+            say themselves what is shown.
+
+        Returns
+        -------
+        self : ClusterDisplay
         """
         ax = _style.one_axes(ax, 7, 4)
         ink, earlier = _style.ink(ax), ax.get_xlim() if ax.has_data() else None
         self.ax_, self.figure_ = ax, ax.figure
-        known = ~np.isnan(self.x)
-        values, mass = self.x[known], np.ones(known.sum()) if self.weights is None else self.weights[known]
-        edges = self._edges(values, bins)
+        values, mass = self._drawn()
+        edges = _edges(values, mass, bins)
         labels = self.clusters.predict(values)
         groups = [labels == k for k in range(self.clusters.n_clusters)]
         bars = ax.hist(
@@ -101,12 +114,16 @@ class ClusterDisplay:
         )[0]
         highest = np.max(bars) or 1.0
         grid = np.linspace(edges[0], edges[-1], 1000)
-        curve, tops = self.clusters.density(grid), self.clusters.density(self.clusters.centers)
-        scale = highest / max(curve.max(), tops.max())
+        centers, boundaries = (
+            marks[(marks >= edges[0]) & (marks <= edges[-1])]
+            for marks in (self.clusters.centers, self.clusters.boundaries)
+        )
+        curve, tops = self.clusters.density(grid), self.clusters.density(centers)
+        scale = highest / max(curve.max(), tops.max(initial=0))
         ax.plot(grid, scale * curve, color=ink, linewidth=1.3, label="density of the KD-integral, scaled")
-        ax.plot(self.clusters.centers, scale * tops, "o", color=ink, markersize=5, label="centers")
+        ax.plot(centers, scale * tops, "o", color=ink, markersize=5, label="centers")
         dashes = {"color": _style.RED, "linestyle": "--", "linewidth": 1.3, "label": "boundaries"}
-        for boundary in self.clusters.boundaries:
+        for boundary in boundaries:
             ax.plot([boundary, boundary], [0, 1.03 * highest], **dashes)
         # Whatever was drawn before is to be seen too.
         ends = float(edges[0]), float(edges[-1])
@@ -120,16 +137,17 @@ class ClusterDisplay:
         _style.shorten(label, ax.bbox.width)
         return self
 
-    def _edges(self, values: Floats, bins: Any) -> Floats:
-        """Edges of the histogram: by default over all values or, where tails are long, what holds clusters and most."""
-        if bins is not None:
-            return np.histogram_bin_edges(values, bins)
-        low, high = values.min(), values.max()
-        if high - low < 40 and (values == np.rint(values)).all():
-            return np.arange(low - 0.5, high + 1)
-        marks = np.concatenate([np.quantile(values, [0.005, 0.995]), self.clusters.boundaries, self.clusters.centers])
-        room = 0.05 * np.ptp(marks)
-        shown = (max(low, marks.min() - room), min(high, marks.max() + room))
-        if high - low < 4 * (shown[1] - shown[0]):
-            shown = (low, high)
-        return np.histogram_bin_edges(values, int(np.clip(np.sqrt(len(values)), 40, 200)), range=shown)
+    def _drawn(self) -> tuple[Floats, Floats]:
+        """The values that count, and how much."""
+        mass = np.ones(len(self.x)) if self.weights is None else self.weights
+        known = ~np.isnan(self.x) & (mass > 0)
+        return self.x[known], mass[known]
+
+
+def _edges(values: Floats, mass: Floats, bins: Any) -> Floats:
+    """Edges of the histogram: over all values or, where some are far outliers, over the rest."""
+    low, high = bulk(Sketch.from_values(values, mass))
+    if bins is None and high - low < 40 and (values == np.rint(values)).all():
+        return np.arange(np.ceil(low) - 0.5, np.floor(high) + 1)
+    number = int(np.clip(np.sqrt(len(values)), 40, 200)) if bins is None else bins
+    return np.histogram_bin_edges(values, number, range=(low, high))

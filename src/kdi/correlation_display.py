@@ -73,6 +73,11 @@ class CorrelationDisplay:
         **comparison
             Whatever `kdi.compare_correlations` takes: alpha, kernel, weights, n_resamples (for error bars), rng,
             numeric_only, n_jobs.
+
+        Returns
+        -------
+        display : CorrelationDisplay
+            With its axes and labels.
         """
         _style.pyplot()  # before the work, not after
         return cls(compare_correlations(table, against=against, **comparison), against=against).plot(
@@ -88,6 +93,10 @@ class CorrelationDisplay:
             New ones by default.
         n_labels : int, default=2
             How many of the largest disagreements are labelled.
+
+        Returns
+        -------
+        self : CorrelationDisplay
         """
         if not is_whole(n_labels) or n_labels < 0:
             raise ValueError(f"n_labels must be a whole number >= 0, got {n_labels!r}.")
@@ -112,6 +121,8 @@ class CorrelationDisplay:
         ax.set(xlim=limits, ylim=limits, aspect="equal")
         ax.set_xlabel("Pearson correlation")
         label = ax.set_ylabel("Spearman and KD-integral correlation")
+        if not defined.any():
+            ax.text(0.5, 0.5, "no pair has correlations", transform=ax.transAxes, ha="center", color=_style.ink(ax))
         _style.settle(ax)
         if label.get_window_extent().height > ax.bbox.height:
             label.set_text("Spearman and\nKD-integral correlation")
@@ -148,8 +159,7 @@ def _pair_label(first: str, second: str, *, length: int = 28) -> str:
     """Two names on one line where they are short, and not too long on two."""
     if len(first) + len(second) < length:
         return f"{first}, {second}"
-    shown = [name if len(name) <= length else f"{name[: length - 1]}…" for name in (first, second)]
-    return ",\n".join(shown)
+    return ",\n".join(_style.without_middle(name, length) for name in (first, second))
 
 
 def _label_points(ax: Any, places: list[Any], texts: list[str], points: Floats, legend: Any) -> list[Any]:

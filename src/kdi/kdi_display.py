@@ -33,7 +33,7 @@ class KDIDisplay:
     x : array-like of shape (n,)
         Where the curves are drawn, ascending. One place is a constant, none a feature without values.
     curves : array-like of shape (n_alphas, n)
-        T at these places.
+        T at these places; NaN where there is none.
     alphas : array-like of shape (n_alphas,)
         The alpha of each curve, for its colour and its name.
     before : array-like of shape (n,), optional
@@ -78,8 +78,8 @@ class KDIDisplay:
     beside_: Any
     figure_: Any
     lines_: list[Any]
-    legend_: Any
     _note = ""
+    _margins: Margins
 
     def __init__(
         self,
@@ -109,7 +109,13 @@ class KDIDisplay:
         self.after = None if after is None else [_pair(one) for one in after]
         if self.after is not None and len(self.after) != len(self.alphas):
             raise ValueError(f"after must have one pair for each of {len(self.alphas)} alphas, got {len(self.after)}.")
-        self.shown, self.name, self.level_name = shown, name, level_name
+        self.shown = None if shown is None else _range(shown)
+        self.name, self.level_name = name, level_name
+
+    @property
+    def legend_(self) -> Any:
+        """The legend as it is now: in a narrower layout, or with another display in the axes, it is made anew."""
+        return self._margins.roof.get_legend()
 
     @classmethod
     def from_estimator(
@@ -134,12 +140,17 @@ class KDIDisplay:
             with a large alpha it knows too little of them, and none are drawn.
         show_all, ax, curve_kwargs
             As in `plot`.
+
+        Returns
+        -------
+        display : KDIDisplay
+            With its axes and lines.
         """
         _style.pyplot()  # before the work, not after
         if not isinstance(estimator, FittedMaps):
             raise TypeError(
                 "estimator must be a fitted KDITransformer or KDITransformerCV, of a pipeline that step, got "
-                f"{type(estimator).__name__}."
+                f"{_style.class_name(estimator)}."
             )
         check_is_fitted(estimator)
         names = [str(name) for name in estimator.get_feature_names_out()]
@@ -147,7 +158,10 @@ class KDIDisplay:
         seen = estimator.sketches_[j]
         if X is not None:
             seen = Sketch.from_values(as_column(as_table(estimator, X, reset=False)[:, j], "X"))
-        return cls._of(estimator, [j], seen, names[j]).plot(ax, show_all=show_all, curve_kwargs=curve_kwargs)
+        display = cls._of(estimator, [j], seen, names[j])
+        if X is None:
+            display._note = "pass X= for densities"
+        return display.plot(ax, show_all=show_all, curve_kwargs=curve_kwargs)
 
     @classmethod
     def from_data(
@@ -180,6 +194,11 @@ class KDIDisplay:
             Name of the variable; that of a pandas or polars Series by default, or "x".
         show_all, ax, curve_kwargs
             As in `plot`.
+
+        Returns
+        -------
+        display : KDIDisplay
+            With its axes and lines.
         """
         _style.pyplot()
         column = as_column(x, "x")
@@ -200,7 +219,7 @@ class KDIDisplay:
         level_name = "normal score of T(x)" if model.output_distribution == "normal" else "T(x)"
         found = curves_and_densities(model, features, seen)
         display = cls(alphas=model.alpha_[features], name=name, level_name=level_name, **found)
-        display._note = "densities need X"
+        display._note = "values too far apart for densities"
         return display
 
     def plot(self, ax: Any = None, *, show_all: bool = False, curve_kwargs: dict[str, Any] | None = None) -> Self:
@@ -216,9 +235,14 @@ class KDIDisplay:
         curve_kwargs : dict, optional
             How the curves are drawn, as in matplotlib's `plot`: by `color` and `label` displays in the same axes are
             told apart. With several alphas, the label stands before the name of each.
+
+        Returns
+        -------
+        self : KDIDisplay
         """
         ax = _style.one_axes(ax, 5.5, 5.0)
         margins = Margins.of(ax)
+        self._margins = margins
         self.ax_, self.above_, self.beside_, self.figure_ = ax, margins.above, margins.beside, ax.figure
         ends = (float(self.x[0]), float(self.x[-1])) if self.x.size else (0.0, 1.0)
         part = ends if show_all or self.shown is None else self.shown
@@ -227,7 +251,7 @@ class KDIDisplay:
         draw_margins(margins)
         label = ax.set_xlabel(_style.one_line(self.name), parse_math=False)  # names are data: a $ in them is a $
         ax.set_ylabel(self.level_name)
-        self.legend_ = margins.legend(*ax.get_legend_handles_labels())
+        margins.legend(*ax.get_legend_handles_labels())
         _style.settle(ax)
         _style.shorten(label, self.beside_.bbox.x1 - ax.bbox.x0)
         return self
@@ -280,6 +304,14 @@ def _line_options(given: dict[str, Any] | None) -> dict[str, Any]:
 
     options: dict[str, Any] = normalize_kwargs(given or {}, Line2D)
     return options
+
+
+def _range(given: Any) -> tuple[float, float]:
+    """Where an axis begins and ends."""
+    ends = as_numbers(given, "shown")
+    if ends.shape != (2,) or not np.isfinite(ends).all() or ends[0] > ends[1]:
+        raise ValueError(f"shown must be two finite numbers, the lower one first, got {given!r}.")
+    return float(ends[0]), float(ends[1])
 
 
 def _pair(given: Any) -> tuple[Floats, Floats]:

@@ -132,10 +132,11 @@ def curves_and_densities(model: FittedMaps, features: list[int], seen: Sketch) -
     low, high = min(fitted.minimum, seen.minimum), max(fitted.maximum, seen.maximum)
     x = grid(seen, low, high)
     found: dict[str, Any] = {"x": x, "curves": np.array([levels(model, j, x) for j in features])}
-    ends = np.array([bulk(seen), bulk(fitted)])
-    found |= {"before": density_before(seen, x), "shown": (float(ends[:, 0].min()), float(ends[:, 1].max()))}
-    if found["before"] is None:
+    before = density_before(seen, x)
+    if before is None:  # and cells are too wide to say where outliers begin
         return found
+    ends = np.array([bulk(seen), bulk(fitted)])
+    found |= {"before": before, "shown": (float(ends[:, 0].min()), float(ends[:, 1].max()))}
     centres, mass, half = positions(seen), seen.moments[:, 0], 0.5 * seen.cell_width
     edges = np.minimum(centres + half, high), np.maximum(centres - half, low)
     after = []
