@@ -6,6 +6,8 @@ from browser import start_browser
 from experiment_runs import run_experiments
 from hypothesis import HealthCheck, settings
 
+import kdi
+
 # The same examples in every run; KDI_EXPLORE=1000 looks for new ones, that many a test.
 common = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "print_blob": True, "database": None}
 explore = int(os.environ.get("KDI_EXPLORE", "0"))
@@ -39,6 +41,18 @@ def browser(tmp_path_factory):
     started = start_browser(tmp_path_factory.mktemp("browser"))
     yield started
     started.stop()
+
+
+@pytest.fixture(scope="session")
+def housing():
+    """California housing as a frame."""
+    return pytest.importorskip("pandas").read_csv(kdi.data.california_housing())
+
+
+@pytest.fixture(scope="session")
+def california(housing):
+    """Its page of the explorer, as text."""
+    return kdi.explore(housing, title="California housing").html
 
 
 def pytest_report_header():

@@ -10,16 +10,6 @@ import kdi
 pytestmark = pytest.mark.xdist_group("browser")
 
 
-@pytest.fixture(scope="module")
-def housing():
-    return pd.read_csv(kdi.data.california_housing())
-
-
-@pytest.fixture(scope="module")
-def california(housing):
-    return kdi.explore(housing, title="California housing").html
-
-
 def cell_of(browser, place, row, column):
     """Where a cell of a heat map lies, from the middle of the map, in pixels of the screen."""
     return browser.run(

@@ -29,11 +29,6 @@ def hostile_table(rng):
     return pd.DataFrame(rng.lognormal(size=(40, len(HOSTILE))), columns=HOSTILE)
 
 
-@pytest.fixture(scope="module")
-def california():
-    return kdi.explore(kdi.data.california_housing(), title="California housing").html
-
-
 def test_names_are_text_wherever_they_stand(browser, rng):
     table = hostile_table(rng).assign(**{"<b>left out</b>": "text"})
     title = "</title><script>window.hit = 1</script>"

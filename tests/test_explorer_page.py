@@ -14,16 +14,6 @@ pytestmark = pytest.mark.xdist_group("browser")
 SCREENSHOTS = Path(__file__).parent.parent / "out" / "screenshots"
 
 
-@pytest.fixture(scope="module")
-def housing():
-    return pd.read_csv(kdi.data.california_housing())
-
-
-@pytest.fixture(scope="module")
-def california(housing):
-    return kdi.explore(housing, title="California housing").html
-
-
 def test_opens_as_a_report(browser, housing, california):
     with browser.page(california) as driver:
         assert driver.title == "California housing"
