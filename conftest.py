@@ -4,6 +4,7 @@ from importlib.util import find_spec
 
 NEEDS = {
     "_arrow": "pyarrow",
+    "_csv_errors": "pyarrow",
     "_files": "pyarrow",
     "_dask_input": "dask",
     "_dask_maps": "dask",

@@ -44,7 +44,7 @@ def test_help_has_examples_and_fits_a_terminal(capsys, monkeypatch, command):
         ([], "the following arguments are required: COMMAND; kdi --help shows"),
         (["transfrom", "a.csv"], "invalid choice: 'transfrom' (choose from"),
         (["transform"], "the following arguments are required: INPUT; kdi transform --help shows"),
-        (["transform", "a.csv", "--alfa", "1"], "unrecognized arguments: --alfa 1"),
+        (["transform", "a.csv", "--alfa", "1"], "unrecognized arguments: --alfa 1; kdi transform --help shows"),
         (["transform", "a.csv", "--alpha", "-1"], "'-1' is not a number >= 0, inf, scott or silverman"),
         (["transform", "a.csv", "--alpha", "nan"], "'nan' is not a number >= 0"),
         (["transform", "a.csv", "--alpha", "x=big"], "'big' is not a number >= 0"),
@@ -55,6 +55,10 @@ def test_help_has_examples_and_fits_a_terminal(capsys, monkeypatch, command):
         (["cluster", "a.csv", "--column", "x", "--n-clusters", "2.5"], "'2.5' is not a whole number >= 1"),
         (["cluster", "a.csv", "--column", "x", "--significance", "1"], "'1' is not a number between 0 and 1"),
         (["cluster", "a.csv", "--column", "x", "--min-size", "-3"], "'-3' is not a number >= 0"),
+        *[
+            (["cluster", "a.csv", "--column", "x", "--bandwidth", text], f"{text!r} is not a positive number, scott or")
+            for text in ("0", "inf", "nan", "wide")
+        ],
         (["explore", "a.csv"], "the following arguments are required: -o/--output"),
         (["corr", "a.csv", "--format", "x\ny"], "invalid choice: 'x\\ny'"),
     ],
@@ -70,18 +74,35 @@ def test_wrong_usage_is_one_line_and_exit_code_2(capsys, arguments, message):
 
 def test_help_imports_nothing_that_only_work_needs():
     code = (
-        "import sys, kdi; before = set(sys.modules)\n"
+        "import sys\n"
         "from kdi.cli import main; main(['transform', '--help'])\n"
-        "print(*sorted(name for name in set(sys.modules) - before if name.partition('.')[0] in "
-        "('kdi', 'matplotlib', 'pandas', 'polars', 'pyarrow', 'scipy', 'sklearn')))"
+        "print(*sorted(name for name in sys.modules if name.partition('.')[0] in "
+        "('kdi', 'matplotlib', 'numpy', 'pandas', 'polars', 'pyarrow', 'scipy', 'sklearn')))"
     )
     done = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, check=True)
     assert done.stdout.decode().splitlines()[-1].split() == [
+        "kdi",
+        "kdi._names",
+        "kdi._writing",
         "kdi.cli",
         "kdi.cli.arguments",
         "kdi.cli.choices",
         "kdi.cli.errors",
     ]
+
+
+def test_the_package_loads_what_is_asked_for():
+    code = (
+        "import pickle, sys, kdi\n"
+        "assert 'numpy' not in sys.modules\n"
+        "assert set(kdi.__all__) <= set(dir(kdi))\n"
+        "assert kdi.KDITransformer is kdi.transformer.KDITransformer\n"
+        "assert pickle.loads(pickle.dumps(kdi.KDITransformer(2.0))).alpha == 2.0\n"
+        "assert not hasattr(kdi, 'nothing')\n"
+        "from kdi import *\n"
+        "assert KDE1D is kdi.KDE1D and Sketch is kdi.Sketch\n"
+    )
+    subprocess.run([sys.executable, "-c", code], env=environment(), check=True)
 
 
 def test_columns():

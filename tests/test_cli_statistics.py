@@ -157,7 +157,7 @@ def test_what_cannot_be_clustered(folder, capsys):
     cases = {
         ("houses.csv", "--column", "city"): "column 'city' of houses.csv must be numbers",
         ("houses.csv", "--column", "income,rooms"): "houses.csv has no column 'income,rooms'",
-        ("houses.csv", "--column", "income", "--bandwidth", "0"): "bandwidth must be a positive number",
+        ("houses.csv", "--column", "income", "--format", "parquet"): "--format parquet is for the table that -o writes",
         ("taken.csv", "--column", "x", "-o", "a.csv"): "has a column 'x_cluster' already",
         ("houses.csv", "--column", "income", "--n-clusters", "500"): "500",
     }

@@ -112,7 +112,7 @@ def test_text_passes_through_as_it_stands(folder):
     text = (
         "key,code,flag,day,blank,note,x\n"
         '007,1e5,true,2024-01-01,,"a ""b"", c",1\n'
-        '010,+1.50,FALSE,1/2/2024, ,"two\nlines",2\n'
+        '010,+1.50,FALSE,1/2/2024,"","two\nlines",2\n'
         "011,0x1F,true,,NA,NULL,4\n"
     )
     (folder / "a.csv").write_text(text)
@@ -123,9 +123,25 @@ def test_text_passes_through_as_it_stands(folder):
 
 
 def test_what_is_missing_in_numbers(folder):
-    (folder / "a.csv").write_text("x,y\n1,a\nNA,b\n,c\nnan,d\nnull,e\n3,f\n")
-    run("transform", "a.csv", "-o", "b.csv")
-    assert (folder / "b.csv").read_text() == "x,y\n0,a\n,b\n,c\n,d\n,e\n1,f\n"
+    (folder / "a.csv").write_text('x,y\n1,a\nNA,b\n,c\nnan,d\nnull,e\n"",f\n"3",g\n 2 ,h\n')
+    run("transform", "a.csv", "-o", "b.csv", "--alpha", "inf")
+    assert (folder / "b.csv").read_text() == "x,y\n0,a\n,b\n,c\n,d\n,e\n,f\n1,g\n0.5,h\n"
+
+
+@pytest.mark.parametrize("values", [["0x1F", "0x20", "0x3"], ["+491", "+20", "+3"], ["+49", "1.5", "2"]])
+def test_numbers_that_would_be_written_otherwise_are_keys(folder, capsys, values):
+    (folder / "a.csv").write_text("code,x\n" + "".join(f"{value},{k}\n" for k, value in enumerate(values)))
+    run("transform", "a.csv", "-o", "b.parquet")
+    assert "not numeric, and passed through unchanged: 'code'" in capsys.readouterr().err
+    assert pd.read_parquet("b.parquet")["code"].tolist() == values
+
+
+def test_a_column_that_passes_into_parquet_and_turns_out_to_be_text(folder, capsys):
+    (folder / "a.csv").write_text("x,y\n" + "1,2\n2,3\n" * 200_000 + "3,oops\n")
+    line = refused(capsys, "transform", "a.csv", "-o", "b.parquet", "--columns", "x")
+    assert "column 'y': 'oops' is not a number, in row 400,002 (the header is row 1); as CSV it could pass" in line
+    run("transform", "a.csv", "-o", "b.csv", "--columns", "x")
+    assert (folder / "b.csv").read_text().endswith("\n1,oops\n")
 
 
 def test_keys_are_numbers_where_they_are_asked_for(folder, capsys):

@@ -129,11 +129,22 @@ def test_names_with_commas_quotes_and_equals_signs(folder):
     np.testing.assert_array_equal(found["plain"], table["plain"])
 
 
+def test_errors_of_a_model_say_which_column_and_which_row(folder, capsys):
+    table = read("houses.csv")[["income", "households"]]
+    (folder / "bins.json").write_text(kdi.KDIDiscretizer(encode="ordinal").fit(table).to_json())
+    lines = ["city,households,income", *["Ulm,0,0"] * 300_000, "Ulm,0,77"]  # several batches
+    (folder / "bins.csv").write_text("\n".join(lines) + "\n")
+    line = refused(capsys, "inverse", "bins.json", "bins.csv", "-o", "out.csv")
+    assert "bins.csv: column 'income' has bins 0 to 1, got 77.0 in row 300000" in line
+    assert not (folder / "out.csv").exists()
+
+
 def test_what_cannot_be_learned_or_applied(folder, capsys):
     run("transform", "houses.csv", "-o", "scaled.csv", "--save", "model.json")
     (folder / "broken.json").write_text("{")
     (folder / "part.csv").write_text("income,rooms\n1,2\n")
     (folder / "text.csv").write_text("income,rooms,households\n1,2,none\n")
+    (folder / "nameless.json").write_text(kdi.KDITransformer().fit(np.arange(12.0).reshape(4, 3)).to_json())
     before = files_in(folder)
     cases = {
         ("transform", "houses.csv", "--columns", "income,size"): "no column 'size'; its columns are 'key', 'city'",
@@ -143,8 +154,12 @@ def test_what_cannot_be_learned_or_applied(folder, capsys):
         ("transform", "houses.csv", "--columns", "income", "--weights", "income"): "holds the weights",
         ("transform", "houses.csv", "--alpha", "size=1"): "--alpha names 'size', which is no feature",
         ("transform", "houses.csv", "--alpha", "rooms=x,income=1"): "--alpha of 'rooms': 'x' is not a number >= 0",
-        ("apply", "model.json", "part.csv"): "there is no column 'households', which KDITransformer was fitted on",
-        ("apply", "model.json", "text.csv"): "column 'households' holds string",
+        ("apply", "model.json", "part.csv"): "part.csv has no column 'households', which the model was fitted on; its",
+        ("apply", "model.json", "text.csv"): "'households' of text.csv must be numbers, but holds string, 'none' for",
+        ("inverse", "model.json", "text.csv"): "'households' of text.csv must be numbers, but holds string, 'none' for",
+        ("apply", "nameless.json", "houses.csv"): "the model has no names of columns, so that houses.csv must have "
+        "exactly its 3 columns, but it has 5: 'key', 'city'",
+        ("apply", "nameless.json", "text.csv"): "'households' of text.csv must be numbers",
         ("apply", "broken.json", "houses.csv"): "'broken.json' cannot be used as a model",
         ("apply", "houses.csv", "houses.csv"): "'houses.csv' cannot be used as a model",
         ("apply", "none.json", "houses.csv"): "there is no model 'none.json'",

@@ -561,7 +561,7 @@ def test_progress_draws_in_place_and_ends_its_line(monkeypatch):
     progress.close()
     lines = stream.getvalue().split("\r")
     assert len(lines) == 6
-    assert "25%  1,000 of 4,000 rows, 2,000 rows/s, 0:02 left" in lines[1]
+    assert "25%  0:02 left, 1,000 of 4,000 rows, 2,000 rows/s" in lines[1]
     assert lines[-1].strip() == "4,000 rows in 2.0 s, 2,000 rows/s"
     assert lines[-1].endswith("\n")
     assert len(lines[-1]) > len(lines[-2])  # all of it is written over
@@ -570,13 +570,33 @@ def test_progress_draws_in_place_and_ends_its_line(monkeypatch):
 def test_progress_without_a_total_and_for_hours(monkeypatch):
     now = [0.0]
     monkeypatch.setattr("kdi._progress.monotonic", lambda: now[0])
-    for total, expected in ((None, "100 rows, 0 rows/s"), (1000, "2:30:00 left")):
+    for total, expected in ((None, "100 rows, 0 rows/s"), (1000, "2:30:00 left, 100 of 1,000 rows, 0 rows/s")):
         stream = Terminal()
         now[0] = 0.0
         progress = Progress(total, stream)
         now[0] = 1000.0
         progress.add(100)
         assert stream.getvalue().endswith(expected)
+
+
+def test_progress_by_the_share_that_is_read(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("kdi._progress.monotonic", lambda: now[0])
+    stream = Terminal()
+    progress = Progress(None, stream, share=lambda: 0.25)
+    now[0] = 10.0
+    progress.add(100)
+    assert stream.getvalue() == "\r█████░░░░░░░░░░░░░░░  25%  0:30 left, 100 rows, 10 rows/s"
+
+
+def test_progress_on_a_narrow_terminal_leaves_out_the_rate(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("kdi._progress.monotonic", lambda: now[0])
+    stream = Terminal()
+    progress = Progress(2_000_000_000, stream)
+    now[0] = 100.0
+    progress.add(1_000_000_000)
+    assert stream.getvalue().endswith("50%  1:40 left, 1,000,000,000 of 2,000,000,000 rows")
 
 
 def test_progress_is_one_line_where_there_is_no_terminal(capsys):

@@ -7,9 +7,8 @@ Types may differ from file to file, as may the order of the columns.
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from glob import glob, has_magic
 from typing import Any
@@ -22,13 +21,20 @@ from pyarrow import csv
 from pyarrow import parquet as pq
 
 from kdi._arrow import common_type, conformed, part_of, rows_at_once
+from kdi._csv_errors import NoNumber, csv_error, no_number
 from kdi._names import check_unique, quoted
 
 SUFFIXES = {".parquet": "Parquet", ".pq": "Parquet", ".csv": "CSV", ".csv.gz": "CSV"}
+TEXT = tuple(suffix for suffix, kind in SUFFIXES.items() if kind == "CSV")
+AS_CSV = "as CSV it could pass through as it is"  # a hint for columns that pass through
 BUFFERS = 2**24  # bytes read ahead of a Parquet file, all columns together
 
-# What looks like a number, but is a name or a key: as a number it would lose its zeros, or its last digits.
-KEY = {"integer": r"^\s*-?0[0-9]", "float": r"^\s*-?(0[0-9]|[0-9]{16,}\s*$)"}
+# What looks like a number, but is a name or a key: as a number it would lose its zeros, its 0x, its plus, or its last
+# digits.
+KEY = {
+    "integer": r"^\s*(-?0[0-9]|0[xX]|\+)",
+    "float": r"^\s*(-?0[0-9]|0[xX]|\+[0-9]+\s*$|-?[0-9]{16,}\s*$)",
+}
 
 
 def expand_paths(paths: Any) -> list[str]:
@@ -66,12 +72,14 @@ def reading(path: str, names: list[str] | None = None) -> Iterator[None]:
     """Errors of pyarrow that say which file they are about, and which column."""
     try:
         yield
-    except (MemoryError, FileNotFoundError, PermissionError, pa.ArrowCancelled):
+    except PermissionError as error:
+        raise PermissionError(f"{path} cannot be read: permission denied.") from error
+    except (MemoryError, FileNotFoundError, pa.ArrowCancelled):
         raise
-    except (pa.ArrowException, OSError, UnicodeError) as error:
-        place = re.match(r"In CSV column #(\d+)", str(error))
-        column = f"column {names[int(place[1])]!r}: " if place and names else ""
-        raise ValueError(f"{path} cannot be read: {column}{error}") from error
+    except (pa.ArrowException, OSError, UnicodeError, NoNumber) as error:
+        if path.lower().endswith(TEXT):
+            raise csv_error(path, error, names) from error
+        raise ValueError(f"{path} cannot be read: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -103,63 +111,105 @@ class Files:
         self._is_text = "CSV" in kinds_found
         self._files = [_inspect_csv(path) if self._is_text else _inspect_parquet(path) for path in paths]
         self._as_it_stands = text
-        self.schema = _common_schema(self._files)
-        self._typed: dict[str, str] = {}  # columns that pass through as numbers, and what in them would be none
-        self.keys: set[str] = set()  # columns that pass through as text, although they look like numbers
+        self.schema = self._found = _common_schema(self._files)
+        self._signs: dict[str, str] = {}  # columns that pass through as numbers, and what in them would be none
+        self._position: Callable[[], int] = lambda: 0  # bytes that have been read
         if self._is_text:
-            passing = [] if numbers is None else [name for name in self.schema.names if name not in set(numbers)]
-            self.keys = set() if text else self._find_keys(passing)
-            self.schema = _text_schema(self.schema, numbers, passing if text else self.keys)
+            features = None if numbers is None else set(numbers)
+            passing = [] if features is None else [name for name in self.schema.names if name not in features]
+            as_text = set(passing) if text else self._keys_among(passing)
+            if not text:
+                self._signs = {name: sign for name, sign in self._signs_of(passing).items() if name not in as_text}
+            self.schema = _text_schema(self.schema, features, as_text)
 
     def count(self) -> int | None:
         """The number of rows, which Parquet files tell."""
         return None if self._is_text else sum(file.n_rows or 0 for file in self._files)
 
+    def share(self) -> float | None:
+        """How much of CSV files has been read, in bytes."""
+        size = sum(os.path.getsize(file.path) for file in self._files)
+        return min(self._position() / size, 1.0) if self._is_text and size else None
+
+    def find_keys(self) -> set[str]:
+        """The columns in whose beginnings numbers are keys."""
+        return self._keys_among(self._found.names) if self._is_text else set()
+
     def read(self, names: list[str]) -> Iterator[pa.RecordBatch]:
         wanted = part_of(self.schema, names)
+        before = 0
         for file in self._files:
             with reading(file.path, file.schema.names):
-                for batch in self._read_csv(file.path, wanted) if self._is_text else read_parquet(file.path, names):
+                batches = self._read_csv(file.path, wanted, before) if self._is_text else read_parquet(file.path, names)
+                for batch in batches:
                     yield conformed(batch, wanted)
+            before += os.path.getsize(file.path)
 
-    def _find_keys(self, passing: list[str]) -> set[str]:
-        """The columns in whose beginnings numbers are keys; what the others must not hold is noted."""
-        for name in passing:
-            kind = self.schema.field(name).type
-            if kinds.is_integer(kind) or kinds.is_floating(kind):
-                self._typed[name] = KEY["integer" if kinds.is_integer(kind) else "float"]
+    def _signs_of(self, names: list[str]) -> dict[str, str]:
+        """Which of these columns begin with numbers, and the sign of a key in each."""
+        types = {name: self._found.field(name).type for name in names}
+        kind_of_number = {name: "integer" if kinds.is_integer(kind) else "float" for name, kind in types.items()}
+        is_number = {name: kinds.is_integer(kind) or kinds.is_floating(kind) for name, kind in types.items()}
+        return {name: KEY[kind] for name, kind in kind_of_number.items() if is_number[name]}
+
+    def _keys_among(self, names: list[str]) -> set[str]:
+        """The columns in whose beginnings numbers are keys."""
         keys: set[str] = set()
-        if not self._typed:
+        signs = self._signs_of(names)
+        if not signs:
             return keys
-        wanted = pa.schema([(name, pa.string()) for name in self._typed])
+        wanted = pa.schema([(name, pa.string()) for name in signs])
         for file in self._files:
-            with reading(file.path, file.schema.names), _csv_reader(file.path, wanted) as reader:
+            with reading(file.path, file.schema.names), _csv_reader(file.path, wanted) as (reader, _):
                 first = next(iter(reader), None)
-                keys |= set() if first is None else {name for name in self._typed if self._key_in(first, name)}
-        self._typed = {name: pattern for name, pattern in self._typed.items() if name not in keys}
+                if first is not None:
+                    keys |= {name for name, sign in signs.items() if _key_in(first.column(name), sign) is not None}
         return keys
 
-    def _key_in(self, batch: pa.RecordBatch, name: str) -> str | None:
-        """The first thing in a column that would not stay what it is as a number."""
-        column = batch.column(name)
-        found = column.filter(pc.match_substring_regex(column, self._typed[name]))
-        return found[0].as_py() if len(found) else None
+    def _read_csv(self, path: str, wanted: pa.Schema, before: int) -> Iterator[pa.RecordBatch]:
+        """Batches of a file, where files of `before` bytes were read already."""
+        text = set(wanted.names) if self._as_it_stands else set(self._signs)
+        as_text = pa.schema([one.with_type(pa.string()) if one.name in text else one for one in wanted])
+        n_rows = 1  # with the header
+        try:
+            with _csv_reader(path, as_text, only_nothing=self._as_it_stands) as (reader, tell):
+                self._position = lambda: before + tell()
+                for batch in reader:
+                    yield self._finished(batch, wanted, path, n_rows)
+                    n_rows += batch.num_rows
+                whole = before + tell()
+                self._position = lambda: whole  # rows of a file that is closed may still be on their way
+        except pa.ArrowInvalid:
+            # The error again, but with its row.
+            with _csv_reader(path, as_text, threads=False, only_nothing=self._as_it_stands) as (reader, _):
+                for _ in reader:
+                    pass
+            raise
 
-    def _read_csv(self, path: str, wanted: pa.Schema) -> Iterator[pa.RecordBatch]:
-        typed = [name for name in wanted.names if name in self._typed]
-        as_text = pa.schema([pa.field(one.name, pa.string() if one.name in typed else one.type) for one in wanted])
-        with _csv_reader(path, as_text) as reader:
-            for batch in reader:
-                for name in typed:
-                    key = self._key_in(batch, name)
-                    if key is not None:
-                        raise ValueError(
-                            f"{path} cannot be read: column {name!r} begins with numbers, but goes on with {key!r}, "
-                            "which is none; as CSV it could pass through as it is."
-                        )
-                    numbers = numbers_from_text(batch.column(name), wanted.field(name).type, name)
-                    batch = batch.set_column(batch.schema.get_field_index(name), wanted.field(name), numbers)
-                yield _nulls_for_nothing(batch) if self._as_it_stands else batch
+    def _finished(self, batch: pa.RecordBatch, wanted: pa.Schema, path: str, start: int) -> pa.RecordBatch:
+        """A batch with numbers where text was read to see whether it holds keys."""
+        columns = list(batch.columns)
+        for j, name in enumerate(batch.schema.names):
+            kind = wanted.field(j).type
+            if columns[j].type == kind:
+                continue
+            key = _key_in(columns[j], self._signs[name]) if name in self._signs else None
+            if key is not None:
+                raise ValueError(
+                    f"{path} cannot be read: column {name!r} begins with numbers, but goes on with {key!r}, "
+                    f"which is none; {AS_CSV}."
+                )
+            try:
+                columns[j] = numbers_from_text(columns[j], kind, name, start)
+            except NoNumber as error:
+                raise NoNumber(f"{str(error)[:-1]}; {AS_CSV}." if name in self._signs else str(error)) from error
+        return pa.RecordBatch.from_arrays(columns, schema=wanted)
+
+
+def _key_in(column: pa.Array, sign: str) -> str | None:
+    """The first thing in a column that would not stay what it is as a number."""
+    found = column.filter(pc.match_substring_regex(column, sign))
+    return found[0].as_py() if len(found) else None
 
 
 def _inspect_parquet(path: str) -> _File:
@@ -175,44 +225,42 @@ def read_parquet(file: Any, names: list[str], row_groups: list[int] | None = Non
 
 
 def _inspect_csv(path: str) -> _File:
-    with reading(path), _csv_reader(path) as reader:
+    with reading(path), _csv_reader(path, threads=False) as (reader, _):
         reader.schema.names  # noqa: B018 (names that are not UTF-8 are an error here, where the file is known)
         return _File(path, reader.schema, None)
 
 
-def numbers_from_text(column: pa.Array, kind: pa.DataType, name: str) -> pa.Array:
-    """The numbers that a column of a CSV file holds as text."""
+def numbers_from_text(column: pa.Array, kind: pa.DataType, name: str, start: int = 1) -> pa.Array:
+    """The numbers that a column of a CSV file holds as text; `start` rows stand before it, with the header."""
     text = pc.utf8_trim_whitespace(column)
     missing = pc.is_in(text, pa.array(csv.ConvertOptions().null_values))
     try:
         return pc.cast(pc.if_else(missing, pa.scalar(None, text.type), text), kind)
     except pa.ArrowInvalid as error:
-        raise pa.ArrowInvalid(f"column {name!r}: {error}") from error
-
-
-def _nulls_for_nothing(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Columns of text with null where there is none."""
-    columns = [
-        pc.if_else(pc.equal(column, ""), pa.scalar(None, column.type), column)
-        if kinds.is_string(column.type)
-        else column
-        for column in batch.columns
-    ]
-    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+        value = str(error).partition("'")[2].rpartition("'")[0]
+        raise no_number(name, value, str(kind), start + 1 + pc.index(text, value).as_py()) from error
 
 
 @contextmanager
-def _csv_reader(path: str, wanted: pa.Schema | None = None) -> Iterator[Any]:
-    """A reader of a CSV file; without types, it takes them from the first block of the file."""
+def _csv_reader(
+    path: str, wanted: pa.Schema | None = None, *, threads: bool = True, only_nothing: bool = False
+) -> Iterator[tuple[Any, Callable[[], int]]]:
+    """A reader of a CSV file, and a function that tells how many bytes of the file it has read.
+
+    Without types, they are those of the first block of the file. Errors tell their row where there are no threads. With
+    `only_nothing`, an empty field is null, and all else, "" and NA too, is text.
+    """
     types = {} if wanted is None else dict(zip(wanted.names, wanted.types, strict=True))
     options = csv.ConvertOptions(column_types=types, include_columns=list(types))
-    compression = "gzip" if path.lower().endswith(".gz") else None
+    if only_nothing:
+        options.null_values, options.strings_can_be_null, options.quoted_strings_can_be_null = [""], True, False
     parsing = csv.ParseOptions(newlines_in_values=True)  # or else a field that goes on in the next block is two
-    with (
-        pa.input_stream(path, compression) as stream,
-        csv.open_csv(stream, convert_options=options, parse_options=parsing) as reader,
-    ):
-        yield reader
+    with ExitStack() as stack:
+        file = stream = stack.enter_context(pa.OSFile(path))
+        if path.lower().endswith(".gz"):
+            stream = stack.enter_context(pa.CompressedInputStream(file, "gzip"))
+        how = {"read_options": csv.ReadOptions(use_threads=threads), "parse_options": parsing}
+        yield stack.enter_context(csv.open_csv(stream, convert_options=options, **how)), file.tell
 
 
 def _text_schema(schema: pa.Schema, numbers: Collection[str] | None, text: Collection[str]) -> pa.Schema:

@@ -1,10 +1,10 @@
-"""A progress bar on stderr: rows done, the share where the whole is known, rows a second and the time that is left."""
+"""A progress bar on stderr: the share and the time that is left where the whole is known, rows done, rows a second."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from time import monotonic
 from typing import Any, TextIO
 
@@ -13,10 +13,25 @@ WIDTH = 20  # of the bar
 
 
 class Progress:
-    """Rows done so far; nothing but a last line where the stream is not a terminal."""
+    """Rows done so far; nothing but a last line where the stream is not a terminal.
 
-    def __init__(self, total: int | None = None, stream: TextIO | None = None) -> None:
+    Parameters
+    ----------
+    total : int, optional
+        The rows that there are, where that is known.
+    stream : file, optional
+    share : callable, optional
+        Gives how much is done, from 0 to 1, where the rows do not tell.
+    """
+
+    def __init__(
+        self,
+        total: int | None = None,
+        stream: TextIO | None = None,
+        share: Callable[[], float | None] = lambda: None,
+    ) -> None:
         self.total = total
+        self.share = share
         self.done = 0
         self._stream = sys.stderr if stream is None else stream
         self._is_terminal = self._stream is not None and self._stream.isatty()
@@ -45,12 +60,15 @@ class Progress:
         self._stream.flush()
 
     def _line(self, seconds: float) -> str:
-        if not self.total:
-            return f"{self.done:,} rows{self._rate(seconds)}"
-        share = min(self.done / self.total, 1.0)
+        share = min(self.done / self.total, 1.0) if self.total else self.share()
+        rate = self._rate(seconds)
+        if share is None:
+            return f"{self.done:,} rows{rate}"
         bar = ("█" * round(share * WIDTH)).ljust(WIDTH, "░")
         left = _clock(seconds * (1 - share) / share) if share else "?"
-        return f"{bar} {share:4.0%}  {self.done:,} of {self.total:,} rows{self._rate(seconds)}, {left} left"
+        total = f" of {self.total:,}" if self.total else ""
+        line = f"{bar} {share:4.0%}  {left} left, {self.done:,}{total} rows"
+        return f"{line}{rate}" if len(line + rate) < _width(self._stream) else line
 
     def _rate(self, seconds: float) -> str:
         return f", {self.done / seconds:,.0f} rows/s" if seconds > 0 else ""
@@ -63,9 +81,11 @@ class Progress:
         self._length = len(line)
 
 
-def watched(batches: Iterable[Any], total: int | None) -> Iterator[Any]:
+def watched(
+    batches: Iterable[Any], total: int | None, share: Callable[[], float | None] = lambda: None
+) -> Iterator[Any]:
     """The same batches, with a progress bar that counts a batch once it has been dealt with."""
-    progress = Progress(total)
+    progress = Progress(total, share=share)
     try:
         for batch in batches:
             yield batch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from collections.abc import Iterator
@@ -24,9 +25,25 @@ def target_path(target: Any, what: str) -> str:
         raise ValueError(f"{path!r} is no file, and cannot become {what}.")
     if not os.path.isdir(os.path.dirname(path)):
         raise FileNotFoundError(f"there is no directory {os.path.dirname(path)!r} to write {path!r} into.")
+    if os.path.exists(path) and not os.access(path, os.W_OK):  # though a file beside it could take its place
+        raise PermissionError(f"{path!r} is read-only, and is not replaced.")
     if not os.access(os.path.dirname(path), os.W_OK):
         raise PermissionError(f"the directory of {path!r} cannot be written to.")
     return path
+
+
+FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)  # of a disk, of a file, of a share of a disk
+
+
+@contextmanager
+def naming(target: str, aside: str | None = None) -> Iterator[None]:
+    """Errors of what cannot grow any more that say what that is; whoever writes does not always know."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in FULL and error.filename in (None, aside):
+            raise OSError(error.errno, os.strerror(error.errno), target) from error
+        raise
 
 
 @contextmanager
@@ -34,7 +51,8 @@ def written_aside(path: str) -> Iterator[str]:
     """The name of a file beside `path` to write to, which takes its place once the block ends without an error."""
     aside = os.path.join(os.path.dirname(path), f".{os.path.basename(path)[:200]}.{token_hex(8)}.tmp")
     try:
-        yield aside
+        with naming(path, aside):
+            yield aside
         with suppress(FileNotFoundError):
             shutil.copymode(path, aside)
         os.replace(aside, path)

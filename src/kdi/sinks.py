@@ -82,7 +82,7 @@ def _write_parquet(batches: Iterable[Any], schema: Any, features: Collection[str
 
 
 def _write_csv(batches: Iterable[Any], schema: Any, stream: Any) -> int:
-    _refuse_what_is_no_text(schema)
+    refuse_what_is_no_text(schema)
     stream.write((",".join(map(quoted_field, schema.names)) + "\n").encode())
     n_rows = 0
     for batch in batches:
@@ -99,7 +99,7 @@ def quoted_field(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
-def _refuse_what_is_no_text(schema: Any) -> None:
+def refuse_what_is_no_text(schema: Any) -> None:
     """Raise for columns that CSV cannot hold; bytes need not be text, even where they can be turned into it."""
     import pyarrow as pa
     import pyarrow.compute as pc

@@ -101,21 +101,32 @@ class Source:
         Gives the number of rows where it is known without reading them, else None.
     stream : object, optional
         What is used up by reading it, where that is so.
+    find_keys : callable
+        Gives the columns that look like numbers, but are keys, such as 007.
+    share : callable
+        Gives how much of the source has been read, from 0 to 1, where that is known without the number of rows.
     """
 
     schema: Any
     read: Callable[[list[str]], Iterable[Any]]
     count: Callable[[], int | None] = lambda: None
     stream: Any = None
+    find_keys: Callable[[], Collection[str]] = frozenset
+    share: Callable[[], float | None] = lambda: None
 
     @property
     def again(self) -> bool:
         """Whether the rows can be read a second time."""
         return self.stream is None
 
-    @property
+    @cached_property
     def names(self) -> list[str]:
         return list(self.schema.names)
+
+    @cached_property
+    def keys(self) -> Collection[str]:
+        """The columns that look like numbers, but are keys."""
+        return self.find_keys()
 
     @property
     def usual(self) -> list[str]:
@@ -141,7 +152,7 @@ class Source:
                 )
             _USED_UP.add(self.stream)
         batches = even_batches(self.read(self.names), rows_at_once(len(self.schema)))
-        return watched(batches, self.n_rows) if progress else batches
+        return watched(batches, self.n_rows, self.share) if progress else batches
 
     def select(self, columns: Iterable[str] | str) -> Source:
         """The same rows with these columns only, in this order."""
@@ -191,7 +202,7 @@ def _open(source: Any, numbers: Collection[str] | None, text: bool) -> Source:
         from kdi._files import Files, expand_paths
 
         files = Files(expand_paths(source), numbers, text=text)
-        return Source(files.schema, files.read, files.count)
+        return Source(files.schema, files.read, files.count, find_keys=files.find_keys, share=files.share)
     if isinstance(source, pa.RecordBatch):
         source = pa.Table.from_batches([source])
     if isinstance(source, pa.Table):

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import copy
 import json
+import re
+import warnings
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +26,7 @@ from kdi.sketch import Sketch
 from kdi.sources import ArrowParts, Source, is_frame, is_lazy_frame, is_source, open_source, require_pyarrow
 
 TableMap = Callable[[Table], Any]
+ROW = re.compile(r"(\bin row )(\d+)(?=[.:])")  # as messages end
 
 
 def sketch_table(
@@ -69,7 +73,8 @@ def _parts_of(source: Any, columns: Iterable[str] | str | None, weights: Any, pr
     names = [f"x{j}" for j in range(values.shape[1])]
     features, weight_column = features_and_weights(columns, weights, names)
     given = weights if weight_column is None else values[:, names.index(weight_column)]
-    table = values if features == names else values[:, [names.index(name) for name in features]]
+    place_of = {name: place for place, name in enumerate(names)}
+    table = values if features == names else values[:, [place_of[name] for name in features]]
     return TableParts(table, as_weights(given, len(values), "weights"), names=features)
 
 
@@ -85,7 +90,10 @@ def table_map(estimator: Any, method: str = "transform") -> TableMap:
         try:
             return np.asarray(getattr(plain, method)(table))
         except ValueError:
-            refuse_infinite(estimator, np.flatnonzero(np.isinf(table).any(axis=0)))  # by name
+            refuse_infinite(estimator, np.flatnonzero(np.isinf(table).any(axis=0)))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of tables without names
+                getattr(estimator, method)(table)  # the same error, but with the names of columns
             raise
 
     return function
@@ -108,16 +116,34 @@ def transform_batches(
 
     from kdi._arrow import common_dtype, part_of
 
-    places = [source.names.index(name) for name in features]
+    place_of = {name: place for place, name in enumerate(source.names)}
+    places = [place_of[name] for name in features]
     dtype = common_dtype(part_of(source.schema, features))
 
-    def transformed(batch: Any) -> Any:
-        columns = list(batch.columns)
-        for place, column in zip(places, _transformed(function, [columns[j] for j in places], dtype), strict=True):
-            columns[place] = column
-        return pa.RecordBatch.from_arrays(columns, schema=schema)
+    def transformed(batches: Iterator[Any]) -> Iterator[Any]:
+        start = 0
+        for batch in batches:
+            columns = list(batch.columns)
+            with _rows_from(start):
+                changed = _transformed(function, [columns[j] for j in places], dtype)
+            for place, column in zip(places, changed, strict=True):
+                columns[place] = column
+            start += batch.num_rows
+            yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
-    return map(transformed, source.batches(progress))
+    return transformed(source.batches(progress))  # which is asked now, and may say no
+
+
+@contextmanager
+def _rows_from(start: int) -> Iterator[None]:
+    """Errors that count rows from the beginning of a source, not from that of a batch, which is its row `start`."""
+    try:
+        yield
+    except ValueError as error:
+        text = ROW.sub(lambda found: f"{found[1]}{start + int(found[2])}", str(error))
+        if text == str(error):
+            raise
+        raise ValueError(text) from error
 
 
 def _transformed(function: TableMap, columns: list[Any], dtype: Any) -> list[Any]:
@@ -253,7 +279,8 @@ def transform_named(
     if features is None:
         features = opened.usual
     else:
-        missing = [name for name in features if name not in set(opened.names)]
+        there = set(opened.names)
+        missing = [name for name in features if name not in there]
         if missing:
             raise ValueError(
                 f"there is no column {quoted(missing)}, which {type(estimator).__name__} was fitted on; "

@@ -17,11 +17,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from types import FrameType
 
-from kdi.cli.arguments import parse
 from kdi.cli.errors import one_of, say, tell, warnings_as_notes
 
 FAILED, INTERRUPTED, PIPE_CLOSED = 1, 130, 141  # 2 is wrong usage; 128 and more as shells count signals
-SIGNALS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 class Stopped(BaseException):
@@ -36,15 +35,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments : sequence of str, optional
         What stands after `kdi`; that of the process by default.
     """
+    asked: list[int] = []
     try:
-        with _stopped_by_signals(), warnings_as_notes():
+        with _stopped_by_signals(asked), warnings_as_notes():
             return _run(arguments)
-    except Stopped as stop:
-        code = 128 + int(stop.args[0])
-    except KeyboardInterrupt:
-        code = INTERRUPTED
+    except (Stopped, KeyboardInterrupt):
+        code = 128 + asked[0] if asked else INTERRUPTED
     except Exception as error:
-        if isinstance(error, OSError) and error.errno == errno.EPIPE:  # whoever reads our output has seen enough
+        if asked:  # while a library was imported, which then says that it is broken
+            code = 128 + asked[0]
+        elif isinstance(error, OSError) and error.errno == errno.EPIPE:  # whoever reads our output has seen enough
             code = PIPE_CLOSED
         else:
             code = FAILED
@@ -57,6 +57,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
+    from kdi.cli.arguments import parse  # here, where an interrupt is one
+
     code = 0
     try:
         options = parse(arguments)
@@ -70,18 +72,22 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 
 @contextmanager
-def _stopped_by_signals() -> Iterator[None]:
-    """Signals that end a process as errors, so that it cleans up first."""
+def _stopped_by_signals(asked: list[int]) -> Iterator[None]:
+    """Signals that end a process as errors, so that it cleans up first; they are noted in `asked`."""
 
     def stop(number: int, _: FrameType | None) -> None:
-        signal.signal(number, signal.SIG_DFL)  # whoever asks twice does not want to wait
+        signal.signal(number, before[number])  # whoever asks twice does not want to wait
+        asked.append(number)
         raise Stopped(number)
 
     if threading.current_thread() is not threading.main_thread():  # others may not set handlers
         yield
         return
-    before = {number: signal.signal(number, stop) for number in SIGNALS}
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    before = {number: handler for number, handler in before.items() if handler is not signal.SIG_IGN}  # as of nohup
     try:
+        for number in before:
+            signal.signal(number, stop)
         yield
     finally:
         for number, handler in before.items():

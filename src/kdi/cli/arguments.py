@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from functools import partial
 from importlib import import_module
 from math import inf
 from textwrap import fill
 from typing import Any, NoReturn
 
 from kdi import __version__
-from kdi.cli.choices import ALPHA, alpha_text, as_rule, limited
+from kdi.cli.choices import ALPHA, BANDWIDTH, alpha_text, as_bandwidth, as_rule, limited
 from kdi.cli.errors import one_line, say
 
 DESCRIPTION = """The kernel density integral transformation: feature scaling
@@ -69,19 +70,17 @@ class Parser(argparse.ArgumentParser):
         raise SystemExit(2)
 
 
-class Run:
-    """A function of a module that is imported when it is called."""
-
-    def __init__(self, module: str, function: str) -> None:
-        self.module, self.function = module, function
-
-    def __call__(self, options: argparse.Namespace) -> None:
-        getattr(import_module(f"kdi.cli.{self.module}"), self.function)(options)
+def _run(module: str, function: str, options: argparse.Namespace) -> None:
+    """Call a function of a module that is imported only then."""
+    getattr(import_module(f"kdi.cli.{module}"), function)(options)
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     """The options of a command, and as `run` what carries it out."""
-    return _parser().parse_args(arguments)
+    options, unknown = _parser().parse_known_args(arguments)
+    if unknown:
+        options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+    return options
 
 
 def _parser() -> Parser:
@@ -91,7 +90,7 @@ def _parser() -> Parser:
 
     def command(name: str, module: str, short: str, long: str) -> Parser:
         added = commands.add_parser(name, help=short, description=fill(long, 79), epilog=f"examples:{EXAMPLES[name]}\n")
-        added.set_defaults(run=Run(module, name))
+        added.set_defaults(run=partial(_run, module, name), parser=added)
         return added
 
     _add_transform(
@@ -185,9 +184,9 @@ def _add_cluster(parser: Parser) -> None:
     _add_kernel(parser)
     parser.add_argument(
         "--bandwidth",
-        type=as_rule,
+        type=as_bandwidth,
         default="scott",
-        help="of the density whose valleys are sought, as alpha; smaller ones find more groups (default: scott)",
+        help=f"of the density whose valleys are sought, {BANDWIDTH}; smaller ones find more groups (default: scott)",
     )
     parser.add_argument("--n-clusters", type=COUNT, metavar="N", help="exactly so many groups")
     parser.add_argument(

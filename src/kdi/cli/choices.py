@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import csv
 from collections.abc import Callable, Iterable
-from math import isnan
+from math import inf, isnan
 from typing import Any
 
 from kdi._names import quoted
@@ -17,6 +17,7 @@ from kdi.cli.errors import Refusal
 
 RULES = ("scott", "silverman")
 ALPHA = "a number >= 0, inf, scott or silverman"
+BANDWIDTH = "a positive number, scott or silverman"
 
 
 def as_columns(given: list[str] | None, available: Iterable[str]) -> list[str] | None:
@@ -37,6 +38,14 @@ def as_rule(text: str) -> float | str:
         value = -1.0
     if isnan(value) or value < 0:
         raise argparse.ArgumentTypeError(f"{text!r} is not {ALPHA}.")
+    return value
+
+
+def as_bandwidth(text: str) -> float | str:
+    """The bandwidth of a density, for argparse."""
+    if text in RULES:
+        return text
+    value: float = limited(float, lambda value: 0 < value < inf, BANDWIDTH)(text)
     return value
 
 
@@ -78,7 +87,8 @@ def as_alpha(given: list[str] | None, features: list[str]) -> Any:
                 own[name] = as_rule(value)
             except argparse.ArgumentTypeError as error:
                 raise Refusal(f"--alpha of {name!r}: {error}") from error
-    unknown = [name for name in own if name not in features]
+    there = set(features)
+    unknown = [name for name in own if name not in there]
     if unknown:
         raise Refusal(f"--alpha names {quoted(unknown)}, which is no feature; the features are {quoted(features, 20)}.")
     if not own:

@@ -29,6 +29,8 @@ def cluster(options: argparse.Namespace) -> None:
     """Print the groups of a column, write the table with them, draw them."""
     column = options.column
     with opened(options.input) as table:
+        if options.output is None and options.format is not None:
+            raise Refusal(f"--format {options.format} is for the table that -o writes, and there is no -o.")
         output = None if options.output is None else Output.of(options.output, options.format)
         path = None if output is None else output.path
         plot = picture_path(options.plot)
@@ -38,6 +40,8 @@ def cluster(options: argparse.Namespace) -> None:
             refuse_the_same({"--output": path}, {"one of the inputs": table.paths})
         features = table.features([column], options.weights)
         added = f"{column}_cluster"
+        if output is not None:
+            table.check_output(output.kind)
         if output is not None and added in table.source.names:
             raise Refusal(f"{table.title} has a column {added!r} already, which --output would add.")
         parts = table.parts(features, options.weights)

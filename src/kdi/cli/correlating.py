@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from math import isnan
 from typing import Any
 
+from kdi._names import quoted
 from kdi._typing import Floats
 from kdi.cli.choices import as_alpha, as_columns
 from kdi.cli.drawing import draw_matrix, new_figure, picture_beside, picture_path
-from kdi.cli.errors import Refusal, about, say
+from kdi.cli.errors import OTHERS, Refusal, about, note, say
 from kdi.cli.inputs import opened
 from kdi.cli.outputs import Output, print_text, refuse_the_same, standard_output
 from kdi.cli.text import aligned, digits, short
@@ -30,16 +32,30 @@ def corr(options: argparse.Namespace) -> None:
         if options.compare and len(features) < 2:
             raise Refusal(f"--compare needs at least two numeric columns, got {features[0]!r} alone.")
         how = {"alpha": as_alpha(options.alpha, features), "kernel": options.kernel}
-        parts = table.parts(features, options.weights)
         if table.shows_progress:
             say(f"reading {table.title}, several times")
-        with about(table.title):
+        with about(table.title, OTHERS):
+            parts = table.parts(features, options.weights)
             found: Any = compare_parts(parts, **how) if options.compare else corr_parts(parts, **how)[0]
+        alone = (
+            _without_correlations(found)
+            if options.compare
+            else [name for name, value in zip(features, found.diagonal(), strict=True) if isnan(value)]
+        )
+        if alone:
+            note(f"without different values, and so without correlations: {quoted(alone)}.")
         with picture_beside(plot, lambda: _draw_pairs(found) if options.compare else draw_matrix(features, found)):
             if output.path is None and output.kind == "CSV" and standard_output().isatty():
                 print_text(pair_text(found) if options.compare else _matrix_text(features, found))
             else:
                 output.write_table(pa.table(found if options.compare else _matrix(features, found)))
+
+
+def _without_correlations(pairs: dict[str, Any]) -> list[str]:
+    """The columns all of whose pairs have none."""
+    lines = list(zip(pairs["first"], pairs["second"], pairs["kdi"], strict=True))
+    some = {name for *pair, value in lines if not isnan(value) for name in pair}
+    return [name for name in dict.fromkeys(name for *pair, _ in lines for name in pair) if name not in some]
 
 
 def _matrix(features: list[str], matrix: Floats) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import filecmp
 import gzip
 import os
 import shlex
@@ -12,7 +13,9 @@ from typing import Any
 import numpy as np
 from scipy.stats import skew
 
+from kdi._names import quoted
 from kdi._typing import Floats
+from kdi._writing import target_path, written_aside
 from kdi.cli.arguments import parse
 from kdi.cli.correlating import pair_text
 from kdi.cli.drawing import new_figure, picture_beside
@@ -26,6 +29,7 @@ from kdi.sources import require_pyarrow
 from kdi.transformer import KDITransformer
 
 TARGET = "MedHouseVal"
+TABLE = "housing.csv.gz"
 PAIRS = 5  # that are printed
 DRAWN = ["MedInc", "AveRooms", "Population", "Latitude"]
 HEADER = ["", "min", "median", "max", "skewness", "after", "error bound"]
@@ -37,7 +41,7 @@ WRITTEN = {
     "clusters.png": "the natural groups of the latitudes",
     "scaled.csv": "the table transformed",
     "model.json": "the model, for kdi apply and kdi inverse",
-    "housing.csv.gz": "the table itself",
+    TABLE: "the table itself",
 }
 
 
@@ -51,7 +55,9 @@ def demo(options: argparse.Namespace) -> None:
     except FileExistsError as error:
         raise Refusal(f"{folder!r} is a file, and no folder to write to.") from error
     path = {name: os.path.join(folder, name) for name in WRITTEN}
-    shutil.copyfile(california_housing(), path["housing.csv.gz"])
+    _refuse_what_is_not_ours(folder, path)
+    with written_aside(target_path(path[TABLE], "a table")) as aside:
+        shutil.copyfile(california_housing(), aside)
     names, table = read_housing()
     features, values = names[:-1], table[:, :-1]
     print_text(f"California housing: {len(values):,} districts, {len(features)} features, and a value to predict.\n\n")
@@ -66,6 +72,17 @@ def demo(options: argparse.Namespace) -> None:
         parsed.run(parsed)
     lines = aligned(["wrote", ""], [[f"  {path[name]}", what] for name, what in WRITTEN.items()], left=2)
     print_text(f"\n{lines}\nThe same commands take a table of yours; kdi COMMAND --help has more of them.\n")
+
+
+def _refuse_what_is_not_ours(folder: str, path: dict[str, str]) -> None:
+    """Raise where files of a user would be replaced: only an earlier demo, which starts with the table, is."""
+    there = [name for name in path if os.path.lexists(path[name])]
+    ours = os.path.isfile(path[TABLE]) and filecmp.cmp(path[TABLE], california_housing(), shallow=False)
+    if there and not ours:
+        raise Refusal(
+            f"{folder!r} is not the folder of an earlier demo, but has {quoted(there)}, which would be replaced; -o "
+            "names another."
+        )
 
 
 def read_housing() -> tuple[list[str], Floats]:
@@ -89,7 +106,7 @@ def summary(features: list[str], values: Floats) -> str:
 
 def commands(path: dict[str, str], features: list[str]) -> list[list[str]]:
     """What a person would type after `kdi`."""
-    housing, columns = path["housing.csv.gz"], ["--columns", ",".join(features)]
+    housing, columns = path[TABLE], ["--columns", ",".join(features)]
     return [
         ["transform", housing, "-o", path["scaled.csv"], "--save", path["model.json"], *columns],
         ["corr", housing, "--compare", "-o", path["correlations.csv"], "--plot", path["correlations.png"], *columns],

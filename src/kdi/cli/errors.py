@@ -9,6 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from kdi._writing import FULL
+
+OTHERS = "--columns can leave the column out."
 LONGEST = 600  # characters of a message: names may be long, and parts of a file get into messages
 # What messages of the package say of its parameters, in the words of the command line.
 WORDS = {
@@ -19,7 +22,6 @@ WORDS = {
     "x must hold at least one value that is not NaN and has weight": "it holds no value that has weight",
     "x must be finite or NaN, got infinite values": "there are infinite values",
     ": x has no ": ": it has no ",
-    "; kdi.sketch_table(source, columns=[…]) chooses columns for fit_sketches": "; --columns chooses columns",
 }
 UNSEEN = "Glyph .* missing from"  # of matplotlib, once for each letter that its font has no picture of
 
@@ -80,22 +82,24 @@ def warnings_as_notes() -> Iterator[None]:
 
 
 @contextmanager
-def about(name: str) -> Iterator[None]:
-    """Errors that say what they are about."""
+def about(name: str, hint: str = "") -> Iterator[None]:
+    """Errors that say what they are about, and what helps where a column turns out to hold no numbers."""
     try:
         yield
     except (ValueError, TypeError) as error:
-        if name in str(error):
-            raise
-        raise Refusal(f"{name}: {error}") from error
+        from kdi._csv_errors import NoNumber
+
+        text = f"{error} {hint}" if hint and isinstance(error, NoNumber) else str(error)
+        raise Refusal(text if name in text else f"{name}: {text}") from error
 
 
 def one_of(error: BaseException) -> str:
     """An error in words."""
     if isinstance(error, MemoryError):
         return "there is not enough memory."
-    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-        return "there is no space left to write to."
+    if isinstance(error, OSError) and error.errno in FULL:
+        what = "there is no space left" if error.errno != errno.EFBIG else "it would be larger than files may be here"
+        return f"{error.filename or 'the output'} cannot be written: {what}."
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename!r}: {error.strerror}"
     if isinstance(error, Refusal | ValueError | TypeError | OSError | ImportError):

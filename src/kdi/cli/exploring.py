@@ -8,7 +8,7 @@ import os
 from kdi._names import quoted
 from kdi._writing import target_path
 from kdi.cli.choices import as_columns
-from kdi.cli.errors import Refusal, about, note, say
+from kdi.cli.errors import OTHERS, Refusal, about, note, say
 from kdi.cli.inputs import opened
 from kdi.cli.outputs import print_text, refuse_the_same, standard_output
 
@@ -26,16 +26,24 @@ def explore(options: argparse.Namespace) -> None:
         else:
             raise Refusal(f"output {options.output!r} must end in .html, or be - for standard output.")
         refuse_the_same({"--output": path}, {"the input": table.paths})
-        columns = as_columns(options.columns, table.source.names)
+        chosen = as_columns(options.columns, table.source.names)
+        features = table.features(chosen, options.weights, "left out")
+        # Where only what is no number was left out, the page does so by itself, and names it.
+        by_itself = chosen is None and features == table.numbers(options.weights)
         title = options.title or os.path.basename(table.title)
         if table.shows_progress:
             say(f"reading {table.title}, several times")
-        with about(table.title):
+        with about(table.title, OTHERS):
             page = page_of(
-                table.paths, columns=columns, weights=options.weights, title=title, progress=table.shows_progress
+                table.paths,
+                columns=None if by_itself else features,
+                weights=options.weights,
+                title=title,
+                progress=table.shows_progress,
             )
-        if page.left_out:
-            note(f"not on the page, which says why: {quoted(page.left_out)}.")
+        infinite = [name for name in features if name in page.left_out]
+        if infinite:
+            note(f"not on the page, which says why: {quoted(infinite)}.")
         if path is None:
             print_text(page.html)
         else:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -15,7 +16,9 @@ from functools import cached_property
 from typing import Any
 
 from kdi._names import quoted
-from kdi.cli.errors import Refusal, note
+from kdi._writing import naming
+from kdi.cli.errors import Refusal, about, note
+from kdi.sinks import SinkKind, refuse_what_is_no_text
 from kdi.sources import ArrowParts, Source, open_source, require_pyarrow
 
 IN_MEMORY = 2**26  # bytes of files, and then of columns, that are kept
@@ -48,7 +51,17 @@ class Input:
     @cached_property
     def source(self) -> Source:
         with self.named():
-            return open_source(self.paths)
+            found = open_source(self.paths)
+        if self.is_text and all(map(_is_number, found.names)):
+            note(f"all names of columns in {self.title} are numbers; is there no header? Its first line counts as one.")
+        return found
+
+    @property
+    def is_text(self) -> bool:
+        """Whether its files are CSV."""
+        from kdi._files import kind_of
+
+        return kind_of(self.paths[0]) == "CSV"
 
     @cached_property
     def is_large(self) -> bool:
@@ -72,43 +85,55 @@ class Input:
 
     def features(self, chosen: list[str] | None, weights: str | None, others: str = "") -> list[str]:
         """The columns that were chosen or else all numbers; a note says what becomes of the `others`."""
-        from kdi._files import Files
-
         if weights is not None:
-            self._check([weights])
+            self.check([weights])
         if chosen is not None:
             if weights in chosen:
                 raise Refusal(f"column {weights!r} holds the weights, and cannot be a feature too.")
-            self._check(chosen)
+            self.check(chosen)
             return chosen
         usual = [name for name in self.source.usual if name != weights]
-        keys = Files(self.paths, []).keys  # 007 is a number to those who ask for it by name
+        keys = self.source.keys  # 007 is a number to those who ask for it by name
         chosen = [name for name in usual if name not in keys and _is_feature(self.source.schema.field(name).type)]
         if not chosen:
             raise Refusal(f"{self.title} has no numeric column; {self._what_there_is()}")
         if len(chosen) < len(usual):
-            left = [name for name in usual if name not in set(chosen)]
+            there = set(chosen)
+            left = [name for name in usual if name not in there]
             note(f"not numeric, and {others}: {quoted(left)}.")
         return chosen
+
+    def numbers(self, weights: str | None) -> list[str]:
+        """The columns of numbers, with keys and truth values, but without the weights."""
+        from kdi._arrow import is_number
+
+        usual = [name for name in self.source.usual if name != weights]
+        return [name for name in usual if is_number(self.source.schema.field(name).type)]
+
+    def check_output(self, kind: SinkKind) -> None:
+        """Raise where columns cannot be written; what comes from CSV can be."""
+        if kind == "CSV" and not self.is_text:
+            with about(self.title):
+                refuse_what_is_no_text(self.source.schema)
 
     def parts(self, features: list[str], weights: str | None = None) -> ArrowParts:
         """Numbers of these columns, to be read as often as need be."""
         wanted = features if weights is None else [*features, weights]
-        with self.named():
-            table = None if self.is_large else _kept(self.source.select(wanted))
+        table = None if self.is_large else _kept(self.source.select(wanted))
         if table is not None and not table.num_rows:
             raise Refusal(f"{self.title} has no rows.")
         source = self.paths if table is None else table
         return ArrowParts(source, weights, columns=features, progress=self.shows_progress, argument="--weights")
 
-    def _check(self, chosen: list[str]) -> None:
-        """Raise unless these columns are there, once each, and are numbers."""
+    def check(self, chosen: list[str], why: str = "") -> None:
+        """Raise unless these columns are there, once each, and are numbers; `why` says who wants them."""
         from kdi._arrow import is_number
 
-        missing = [name for name in chosen if name not in set(self.source.names)]
+        there = set(self.source.names)
+        missing = [name for name in chosen if name not in there]
         if missing:
-            raise Refusal(f"{self.title} has no column {quoted(missing)}; {self._what_there_is()}")
-        twice = [name for name in dict.fromkeys(chosen) if chosen.count(name) > 1]
+            raise Refusal(f"{self.title} has no column {quoted(missing)}{why}; {self._what_there_is()}")
+        twice = [name for name, times in Counter(chosen).items() if times > 1]
         if twice:
             raise Refusal(f"columns are named once each, but {quoted(twice)} is named more than once.")
         for name in chosen:
@@ -128,15 +153,19 @@ class Input:
         return str(kind)
 
     def _what_there_is(self) -> str:
+        from kdi._csv_errors import other_separator
+
         names = self.source.names
-        if len(names) == 1:
-            for sign, word in ((";", "semicolons"), ("\t", "tabs")):
-                if sign in names[0]:
-                    return (
-                        f"its one column is {names[0]!r}, which looks like several with {word} between them; "
-                        "CSV files must have commas."
-                    )
-        return f"its columns are {quoted(names, 20)}."
+        hint = other_separator(names[0]) if len(names) == 1 else None
+        return hint or f"its columns are {quoted(names, 20)}."
+
+
+def _is_number(name: str) -> bool:
+    try:
+        float(name)
+    except ValueError:
+        return False
+    return True
 
 
 def _is_feature(kind: Any) -> bool:
@@ -180,7 +209,7 @@ def _spooled() -> Iterator[str]:
     suffix = next((suffix for magic, suffix in MAGIC.items() if start.startswith(magic)), ".csv")
     with tempfile.TemporaryDirectory(prefix="kdi-") as folder:
         path = os.path.join(folder, STDIN + suffix)  # a name that a page may show
-        with open(path, "wb") as file:
+        with naming(f"the copy of standard input in {folder}"), open(path, "wb") as file:
             file.write(start)
             while part := stream.read1(2**20):  # as it comes, so that an interrupt need not wait for more
                 file.write(part)

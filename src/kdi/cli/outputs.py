@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from kdi._writing import target_path, written_aside
+from kdi._writing import naming, target_path, written_aside
 from kdi.cli.errors import Refusal
 from kdi.sinks import SinkKind, sink_kind, write_batches
 from kdi.streams import Stream
@@ -48,8 +48,9 @@ class Output:
         """Write a table."""
         if self.path is None:
             target = _binary(standard_output())
-            write_batches(stream.batches, stream.schema, target, self.kind, stream.features, gzip=False)
-            target.flush()
+            with naming(self.title):
+                write_batches(stream.batches, stream.schema, target, self.kind, stream.features, gzip=False)
+                target.flush()
             return
         compressed = self.path.lower().endswith(".gz")
         with written_aside(self.path) as aside:
@@ -94,8 +95,9 @@ def standard_output() -> Any:
 def print_text(text: str) -> None:
     """Text on standard output, in UTF-8 whatever the terminal says."""
     stream = _binary(standard_output())
-    stream.write(text.encode("utf-8", "backslashreplace"))
-    stream.flush()
+    with naming("standard output"):
+        stream.write(text.encode("utf-8", "backslashreplace"))
+        stream.flush()
 
 
 def _binary(stream: Any) -> Any:

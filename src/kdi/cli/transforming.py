@@ -9,7 +9,7 @@ from typing import Any
 from kdi._names import quoted
 from kdi._writing import target_path
 from kdi.cli.choices import as_alpha, as_columns
-from kdi.cli.errors import Refusal, about, say
+from kdi.cli.errors import OTHERS, Refusal, about, say
 from kdi.cli.inputs import Input, opened
 from kdi.cli.outputs import Output, refuse_the_same, saved_beside
 from kdi.saving import DISCRETIZER
@@ -25,6 +25,7 @@ def transform(options: argparse.Namespace) -> None:
         refuse_the_same({"--output": output.path, "--save": model}, {})
         refuse_the_same({"--save": model}, {"the input": table.paths})
         _refuse_one_of_many(output, table)
+        table.check_output(output.kind)
         chosen = as_columns(options.columns, table.source.names)
         features = table.features(chosen, options.weights, "passed through unchanged")
         transformer = KDITransformer(
@@ -33,11 +34,11 @@ def transform(options: argparse.Namespace) -> None:
             output_distribution="normal" if options.normal else "uniform",
             out_of_range=options.out_of_range,
         )
-        parts = table.parts(features, options.weights)
         if table.shows_progress:
             say(f"reading {quoted(features)} of {table.title}")
+        with about(table.title, OTHERS):
+            transformer._fit_parts(table.parts(features, options.weights))
         with about(table.title):
-            transformer._fit_parts(parts)
             stream = _stream(transformer, table, output)
             with saved_beside(model, "" if model is None else transformer.to_json()):
                 _write(stream, table, output)
@@ -59,6 +60,8 @@ def _map(options: argparse.Namespace, method: str) -> None:
         output = Output.of(options.output, options.format)
         refuse_the_same({"--output": output.path}, {"the model": [options.model]})
         _refuse_one_of_many(output, table)
+        table.check_output(output.kind)
+        _check_columns(model, table)
         with about(table.title):
             _write(_stream(model, table, output, method), table, output)
 
@@ -80,6 +83,21 @@ def read_model(path: str) -> Any:
     if isinstance(model, KDIDiscretizer):
         model.encode = "ordinal"  # a column of a table stays one, whatever the model was fitted for
     return model
+
+
+def _check_columns(model: Any, table: Input) -> None:
+    """Raise unless a table has the columns that a model was fitted on, and they are numbers."""
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None:
+        table.check([str(name) for name in names], ", which the model was fitted on")
+        return
+    columns, expected = table.source.usual, model.n_features_in_
+    if len(columns) != expected:
+        raise Refusal(
+            f"the model has no names of columns, so that {table.title} must have exactly its {expected} columns, but "
+            f"it has {len(columns)}: {quoted(columns, 20)}."
+        )
+    table.check(columns)
 
 
 def _refuse_one_of_many(output: Output, table: Input) -> None:
