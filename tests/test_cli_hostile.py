@@ -195,9 +195,15 @@ def test_nothing_but_holes(folder, capsys):
     assert "note: column 'x' held only NaN" in capsys.readouterr().err
     run("corr", "a.csv", "-o", "out.csv", "--plot", "out.png")
     assert (folder / "out.csv").read_text() == "column,x,y\nx,,\ny,,1\n"
-    assert "note: without different values, and so without correlations: 'x'.\n" in capsys.readouterr().err
+    assert (
+        "note: no correlation can be taken of 'x': it needs different values in the same rows.\n"
+        in capsys.readouterr().err
+    )
     run("corr", "a.csv", "-o", "out.csv", "--compare")
-    assert "note: without different values, and so without correlations: 'x', 'y'.\n" in capsys.readouterr().err
+    assert (
+        "note: no correlation can be taken of 'x', 'y': it needs different values in the same rows.\n"
+        in capsys.readouterr().err
+    )
     run("explore", "a.csv", "-o", "out.html")
     assert "column 'x' of a.csv: it holds no value" in refused(capsys, "cluster", "a.csv", "--column", "x")
 

@@ -34,6 +34,8 @@ class Clusters:
     centers : ndarray of shape (n_clusters,)
         Where it has its peaks, as values of x.
     n_clusters : int
+    edges : ndarray of shape (n_clusters + 1,)
+        The smallest value, the boundaries and the largest value.
     sizes : ndarray of shape (n_clusters,)
         Number of values in each cluster, or the sum of their weights.
     depths : ndarray of shape (n_clusters - 1,)
@@ -47,6 +49,8 @@ class Clusters:
     >>> found = kdi.cluster([1.0, 2.0, 3.0, 101.0, 102.0, 103.0])
     >>> found.predict([2.5, 90.0]), found.predict_proba([2.5, 90.0]).round(2).tolist()
     (array([0, 1]), [[0.97, 0.03], [0.07, 0.93]])
+    >>> found.edges.round(2).tolist()
+    [1.0, 52.0, 103.0]
     """
 
     labels: Any = field(repr=False)
@@ -60,6 +64,11 @@ class Clusters:
     @property
     def n_clusters(self) -> int:
         return len(self.centers)
+
+    @property
+    def edges(self) -> Floats:
+        table = self._valleys.table
+        return np.concatenate([[table.low], self.boundaries, [table.high]])
 
     def predict(self, x: ArrayLike) -> NDArray[np.int64]:
         """The cluster of each value; -1 for NaN.

@@ -70,8 +70,8 @@ def _print(found: Clusters, beside_a_table: bool) -> None:
 
 def _rows(found: Clusters, form: str) -> list[list[str]]:
     """A row for each cluster; the depth is that of the valley at its right."""
-    ends = [found._valleys.table.low, *found.boundaries.tolist(), found._valleys.table.high]
-    columns = [ends[:-1], ends[1:], found.centers.tolist(), [*found.depths.tolist(), np.nan]]
+    edges = found.edges.tolist()
+    columns = [edges[:-1], edges[1:], found.centers.tolist(), [*found.depths.tolist(), np.nan]]
     rows = [[digits(value, form) for value in row] for row in zip(*columns, strict=True)]
     sizes = [f"{size:.15g}" for size in found.sizes.tolist()]
     return [[str(k), *row[:3], size, row[3]] for k, (row, size) in enumerate(zip(rows, sizes, strict=True))]

@@ -37,13 +37,9 @@ def corr(options: argparse.Namespace) -> None:
         with about(table.title, OTHERS):
             parts = table.parts(features, options.weights)
             found: Any = compare_parts(parts, **how) if options.compare else corr_parts(parts, **how)[0]
-        alone = (
-            _without_correlations(found)
-            if options.compare
-            else [name for name, value in zip(features, found.diagonal(), strict=True) if isnan(value)]
-        )
+        alone = _alone_in_pairs(found) if options.compare else _alone_in_matrix(features, found)
         if alone:
-            note(f"without different values, and so without correlations: {quoted(alone)}.")
+            note(f"no correlation can be taken of {quoted(alone)}: it needs different values in the same rows.")
         with picture_beside(plot, lambda: _draw_pairs(found) if options.compare else draw_matrix(features, found)):
             if output.path is None and output.kind == "CSV" and standard_output().isatty():
                 print_text(pair_text(found) if options.compare else _matrix_text(features, found))
@@ -51,8 +47,13 @@ def corr(options: argparse.Namespace) -> None:
                 output.write_table(pa.table(found if options.compare else _matrix(features, found)))
 
 
-def _without_correlations(pairs: dict[str, Any]) -> list[str]:
-    """The columns all of whose pairs have none."""
+def _alone_in_matrix(features: list[str], matrix: Floats) -> list[str]:
+    """The columns that have no correlation, not even with themselves."""
+    return [name for name, value in zip(features, matrix.diagonal().tolist(), strict=True) if isnan(value)]
+
+
+def _alone_in_pairs(pairs: dict[str, Any]) -> list[str]:
+    """The columns that have no correlation with any other."""
     lines = list(zip(pairs["first"], pairs["second"], pairs["kdi"], strict=True))
     some = {name for *pair, value in lines if not isnan(value) for name in pair}
     return [name for name in dict.fromkeys(name for *pair, _ in lines for name in pair) if name not in some]
