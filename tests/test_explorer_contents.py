@@ -14,6 +14,7 @@ from pieces import Pieces
 from scipy import stats
 
 import kdi
+from kdi.arrow_parts import ArrowParts
 from kdi.explorer import correlations as correlations_module
 from kdi.explorer.contents import DIGITS, MOST_CORRELATED, as_json, shades_of
 from kdi.explorer.correlations import ALPHAS, correlations
@@ -21,7 +22,6 @@ from kdi.explorer.features import GATHERED, KERNEL
 from kdi.explorer.readings import SampledParts
 from kdi.explorer.scatter import BINS, PAIRS, SAMPLED, bin_edges, disagreements, scatter_counts, scatter_pairs
 from kdi.parts import TableParts, gather_parts
-from kdi.sources import ArrowParts
 
 ROUNDED = 0.51 * 10.0**-DIGITS
 

@@ -17,7 +17,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from kdi._arrow import VALUES, even_batches
-from kdi.sources import ArrowParts, is_source, open_source
+from kdi.arrow_parts import ArrowParts
+from kdi.sources import is_source, open_source
 
 N = 1000
 

@@ -15,13 +15,14 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from kdi._input import as_table, as_weights, check_jobs, check_names, column_names, refuse_infinite
 from kdi._threads import count_threads
 from kdi._typing import Floats, KernelName, Table
+from kdi.arrow_parts import ArrowParts
 from kdi.bandwidth import resolve_alpha
 from kdi.bins import array_of, check_n_bins, edges_of, intervals, named, one_each
 from kdi.kernels import get_kernel
 from kdi.parts import Gathered, Parts
 from kdi.rows import PartRows, Rows, TableRows, assign
 from kdi.saving_valleys import discretizer_from_json, discretizer_to_json
-from kdi.sources import ArrowParts, is_source
+from kdi.sources import is_source
 from kdi.streams import transform_source
 from kdi.valleys import Pruning, Valleys, check_bandwidth, find_valleys, with_n_clusters
 

@@ -20,10 +20,11 @@ from kdi._input import as_weights, check_names, refuse_infinite
 from kdi._names import features_and_weights, quoted
 from kdi._typing import Table
 from kdi._writing import written_aside
+from kdi.arrow_parts import ArrowParts
 from kdi.parts import Parts, TableParts, sketch_parts
 from kdi.sinks import sink_kind, sink_path, write_batches
 from kdi.sketch import Sketch
-from kdi.sources import ArrowParts, Source, is_frame, is_lazy_frame, is_source, open_source, require_pyarrow
+from kdi.sources import Source, is_frame, is_lazy_frame, is_source, open_source, require_pyarrow
 
 TableMap = Callable[[Table], Any]
 ROW = re.compile(r"(\bin row )(\d+)(?=[.:])")  # as messages end

@@ -15,6 +15,7 @@ from kdi._input import (
 )
 from kdi._threads import count_threads
 from kdi._typing import Floats, KernelName, OutOfRange
+from kdi.arrow_parts import ArrowParts
 from kdi.bandwidth import resolve_alpha
 from kdi.cells import MANY
 from kdi.fitted import FittedMaps
@@ -23,7 +24,7 @@ from kdi.kernels import get_kernel
 from kdi.parts import Gathered, Parts, TableParts, gather_parts, gathering
 from kdi.saving import transformer_from_json
 from kdi.sketch import Sketch
-from kdi.sources import ArrowParts, is_source
+from kdi.sources import is_source
 
 
 class KDITransformer(FittedMaps):

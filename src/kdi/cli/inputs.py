@@ -17,9 +17,10 @@ from typing import Any
 
 from kdi._names import quoted
 from kdi._writing import naming
+from kdi.arrow_parts import ArrowParts
 from kdi.cli.errors import Refusal, about, note
 from kdi.sinks import SinkKind, refuse_what_is_no_text
-from kdi.sources import ArrowParts, Source, open_source, require_pyarrow
+from kdi.sources import Source, open_source, require_pyarrow
 
 IN_MEMORY = 2**26  # bytes of files, and then of columns, that are kept
 GROWS = {".gz": 5, ".parquet": 3, ".pq": 3}  # by how much files are smaller than what they hold, roughly

@@ -17,8 +17,9 @@ from kdi._frames import read_frame
 from kdi._input import as_weights, non_numeric_columns
 from kdi._names import check_unique, features_and_weights, quoted
 from kdi._typing import Floats, Integers
+from kdi.arrow_parts import ArrowParts
 from kdi.parts import Chunk, MappedParts, Parts, TableParts
-from kdi.sources import ArrowParts, is_source, open_source
+from kdi.sources import is_source, open_source
 
 Summary = TypeVar("Summary")
 
