@@ -11,7 +11,7 @@ demo: $(VENV)/installed-cli
 	$(BIN)/kdi demo -o out
 
 test: $(VENV)/installed-test
-	$(BIN)/python -c "import kdi._core"  # a build that failed is no reason to test NumPy alone
+	$(BIN)/python -c "import kdi._numerics._core"  # a build that failed is no reason to test NumPy alone
 	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 check: $(VENV)/installed-check

@@ -54,4 +54,4 @@ def _processor() -> str:
 
 def _is_compiled() -> bool:
     """Whether kdi would use its extension: figures of the pure-NumPy implementation are not the package's speed."""
-    return find_spec("kdi._core") is not None and os.environ.get("KDI_PURE_PYTHON", "0") in ("", "0")
+    return find_spec("kdi._numerics._core") is not None and os.environ.get("KDI_PURE_PYTHON", "0") in ("", "0")

@@ -41,7 +41,7 @@ def seconds(call: Any, table: Any) -> float:
 
 def every_table(table: Any) -> None:
     for model in kdi.alpha_path(table, ALPHAS):
-        _ = model.tables_
+        _ = model.maps_
 
 
 def fits(table: Any) -> None:

@@ -42,7 +42,7 @@ from experiments.clustering_tables import tables
 from experiments.libraries import installed, say_missing
 from experiments.progress import Size, Task, hashed, run, task_key
 from experiments.rows import Row, grouped
-from kdi.valleys import Pruning
+from kdi._clustering.valleys import Pruning
 
 __all__ = ["LIBRARIES", "RULES", "TITLE", "claims", "figures", "measure", "tables"]
 

@@ -32,7 +32,7 @@ from experiments import datasets
 from experiments.limits_tables import KERNELS, LARGEST, RULES, SMALLEST, claims, figures, tables
 from experiments.progress import Size, Task, run
 from experiments.rows import Row
-from kdi.reference import kd_integral
+from kdi._numerics.direct_sum import kd_integral
 
 __all__ = ["RULES", "TITLE", "claims", "figures", "measure", "tables"]
 

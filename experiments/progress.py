@@ -19,7 +19,7 @@ from typing import Any, Literal
 from joblib import Parallel, delayed
 
 import kdi
-from kdi._backend import core
+from kdi._numerics.backend import core
 
 Rows = list[dict[str, Any]]
 Size = Literal["quick", "usual", "full"]  # how much of an experiment is run

@@ -1,34 +1,66 @@
 """The kernel density integral transformation: between min-max scaling and the quantile transform."""
 
 from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from kdi._version import __version__ as __version__
+
 if TYPE_CHECKING:
-    from kdi import compat, data
-    from kdi.alpha_display import AlphaDisplay
-    from kdi.cluster_display import ClusterDisplay
-    from kdi.clusters import cluster
-    from kdi.comparison import compare_correlations
-    from kdi.correlate import correlation
-    from kdi.correlation_display import CorrelationDisplay
-    from kdi.discretizer import KDIDiscretizer
-    from kdi.distribution import KDE1D
+    from kdi._clustering.clusters import Clusters, cluster
+    from kdi._clustering.discretizer import KDIDiscretizer
+    from kdi._correlation.comparison import compare_correlations
+    from kdi._correlation.correlation import CorrelationResult, correlation
+    from kdi._correlation.matrix import CorrelationMatrix, corr
+    from kdi._distribution import KDE1D
+    from kdi._plots.alpha_display import AlphaDisplay
+    from kdi._plots.cluster_display import ClusterDisplay
+    from kdi._plots.correlation_display import CorrelationDisplay
+    from kdi._plots.kdi_display import KDIDisplay
+    from kdi._sketch.sketch import Sketch
+    from kdi._tables.streams import sketch_table
+    from kdi._transformer.paths import ALPHAS, AlphaPath, alpha_path
+    from kdi._transformer.transformer import KDITransformer
+    from kdi._tuning.transformer_cv import KDITransformerCV
     from kdi.explorer import ExplorerPage, explore
-    from kdi.kdi_display import KDIDisplay
-    from kdi.matrix import corr
-    from kdi.paths import ALPHAS, alpha_path
-    from kdi.sketch import Sketch
-    from kdi.streams import sketch_table
-    from kdi.transformer import KDITransformer
-    from kdi.tuning import KDITransformerCV
+
+# The module that defines each public name. It is imported when the name is first used, so that `import kdi` and the
+# help of the command line are fast.
+_HOMES = {
+    "ALPHAS": "kdi._transformer.paths",
+    "AlphaDisplay": "kdi._plots.alpha_display",
+    "AlphaPath": "kdi._transformer.paths",
+    "ClusterDisplay": "kdi._plots.cluster_display",
+    "Clusters": "kdi._clustering.clusters",
+    "CorrelationDisplay": "kdi._plots.correlation_display",
+    "CorrelationMatrix": "kdi._correlation.matrix",
+    "CorrelationResult": "kdi._correlation.correlation",
+    "ExplorerPage": "kdi.explorer._page",
+    "KDE1D": "kdi._distribution",
+    "KDIDiscretizer": "kdi._clustering.discretizer",
+    "KDIDisplay": "kdi._plots.kdi_display",
+    "KDITransformer": "kdi._transformer.transformer",
+    "KDITransformerCV": "kdi._tuning.transformer_cv",
+    "Sketch": "kdi._sketch.sketch",
+    "alpha_path": "kdi._transformer.paths",
+    "cluster": "kdi._clustering.clusters",
+    "compare_correlations": "kdi._correlation.comparison",
+    "corr": "kdi._correlation.matrix",
+    "correlation": "kdi._correlation.correlation",
+    "explore": "kdi.explorer._page",
+    "sketch_table": "kdi._tables.streams",
+}
+_PACKAGES = ("cli", "compat", "dask", "data", "explorer", "spark")
 
 __all__ = [
     "ALPHAS",
     "KDE1D",
     "AlphaDisplay",
+    "AlphaPath",
     "ClusterDisplay",
+    "Clusters",
     "CorrelationDisplay",
+    "CorrelationMatrix",
+    "CorrelationResult",
     "ExplorerPage",
     "KDIDiscretizer",
     "KDIDisplay",
@@ -45,40 +77,19 @@ __all__ = [
     "explore",
     "sketch_table",
 ]
-__version__ = "0.1.0"
-
-# Loaded when first asked for, so that nobody waits for what is not used, nor the command line for its help: name to
-# module.
-_LATER = {
-    "ALPHAS": "kdi.paths",
-    "KDE1D": "kdi.distribution",
-    "AlphaDisplay": "kdi.alpha_display",
-    "ClusterDisplay": "kdi.cluster_display",
-    "CorrelationDisplay": "kdi.correlation_display",
-    "ExplorerPage": "kdi.explorer",
-    "KDIDiscretizer": "kdi.discretizer",
-    "KDIDisplay": "kdi.kdi_display",
-    "KDITransformer": "kdi.transformer",
-    "KDITransformerCV": "kdi.tuning",
-    "Sketch": "kdi.sketch",
-    "alpha_path": "kdi.paths",
-    "cluster": "kdi.clusters",
-    "compare_correlations": "kdi.comparison",
-    "corr": "kdi.matrix",
-    "correlation": "kdi.correlate",
-    "explore": "kdi.explorer",
-    "sketch_table": "kdi.streams",
-}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LATER:
-        globals()[name] = found = getattr(import_module(_LATER[name]), name)
+    if name in _HOMES:
+        globals()[name] = found = getattr(import_module(_HOMES[name]), name)
         return found
-    if not name.startswith("__") and find_spec(f"kdi.{name}"):  # a module of the package
-        return import_module(f"kdi.{name}")
+    if name in _PACKAGES:
+        try:
+            return import_module(f"kdi.{name}")
+        except ImportError as error:  # an engine that is not installed: hasattr(kdi, "dask") is then False
+            raise AttributeError(f"kdi.{name} cannot be imported: {error}") from error
     raise AttributeError(f"module 'kdi' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted([*__all__, "__version__"])

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from types import FrameType
 
-from kdi.cli.errors import one_of, say, tell, warnings_as_notes
+from kdi.cli._errors import describe_error, print_error, warnings_as_notes, write_stderr
 
 FAILED, INTERRUPTED, PIPE_CLOSED = 1, 130, 141  # 2 is wrong usage; 128 and more as shells count signals
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
@@ -49,15 +49,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         else:
             code = FAILED
             if os.environ.get("KDI_TRACEBACK"):
-                tell(traceback.format_exc())
-            say(one_of(error))
+                write_stderr(traceback.format_exc())
+            print_error(describe_error(error))
     if arguments is None:
         _drop_output()
     return code
 
 
 def _run(arguments: Sequence[str] | None) -> int:
-    from kdi.cli.arguments import parse  # here, where an interrupt is one
+    from kdi.cli._arguments import parse  # here, where an interrupt is one
 
     code = 0
     try:

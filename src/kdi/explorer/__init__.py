@@ -9,6 +9,6 @@ The page holds sketches, not data, so that it is as large for many millions of r
 A browser evaluates the integral from the sketches; it needs no network and no server.
 """
 
-from kdi.explorer.page import ExplorerPage, explore
+from kdi.explorer._page import ExplorerPage, explore
 
 __all__ = ["ExplorerPage", "explore"]

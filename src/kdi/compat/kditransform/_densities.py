@@ -16,13 +16,13 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from kdi._input import as_table, column_names, is_whole, refuse_infinite
-from kdi._typing import Floats
-from kdi.bandwidth import bandwidth_factor
-from kdi.distribution import KDE1D
-from kdi.kernels import get_kernel
-from kdi.rows import TableRows, assign
-from kdi.valleys import check_bandwidth, find_valleys
+from kdi._clustering.queries import ArrayQueries, assign_clusters
+from kdi._clustering.valleys import check_bandwidth, find_valleys
+from kdi._distribution import KDE1D
+from kdi._integral.bandwidth import bandwidth_factor
+from kdi._numerics.kernels import get_kernel
+from kdi._utils.typing import Float64Array
+from kdi._utils.validation import as_table, check_finite, column_names, is_integer
 
 LEAST_SPREAD = 1e-5  # a bin of one value has a density of about this width
 FAINT = 1e-6  # of the highest density: below this, shares of it are taken from logarithms
@@ -38,11 +38,11 @@ def keeps_densities(estimator: Any) -> bool:
 class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """What the four have in common: tables in, bins counted from 0 out."""
 
-    def _table(self, X: Any, *, reset: bool) -> Floats:
+    def _table(self, X: Any, *, reset: bool) -> Float64Array:
         if not reset:
             check_is_fitted(self)
         table = np.asarray(as_table(self, X, reset=reset), dtype=float)
-        refuse_infinite(self, np.flatnonzero(np.isinf(table).any(axis=0)))
+        check_finite(self, np.flatnonzero(np.isinf(table).any(axis=0)))
         return table
 
     def __sklearn_tags__(self) -> Tags:
@@ -56,11 +56,11 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # typ
 class BinDensity:
     """Gaussian density of the values in one bin, as `scipy.stats.gaussian_kde` has it."""
 
-    values: Floats
+    values: Float64Array
     kde: KDE1D
 
     @classmethod
-    def of(cls, values: Floats) -> BinDensity:
+    def of(cls, values: Float64Array) -> BinDensity:
         """The density of a bin that is not empty; values that are all the same are spread a little."""
         if values.std() < LEAST_SPREAD:
             spread = max(LEAST_SPREAD, 4 * float(np.spacing(abs(values).max())))
@@ -68,18 +68,18 @@ class BinDensity:
         n = len(values)
         return cls(values, KDE1D(values, bandwidth_factor("scott", n) * sqrt(n / (n - 1))))
 
-    def pdf(self, x: Floats) -> Floats:
+    def pdf(self, x: Float64Array) -> Float64Array:
         """Density at x."""
         return self.kde.pdf(x)
 
-    def logpdf(self, x: Floats) -> Floats:
+    def logpdf(self, x: Float64Array) -> Float64Array:
         """Its logarithm, by the direct sum: good where the density itself is next to nothing."""
         step = max(1, PART // len(self.values))
         parts = [
             logsumexp(-0.5 * ((x[start : start + step, None] - self.values) / self.kde.bandwidth) ** 2, axis=1)
             for start in range(0, len(x), step)
         ]
-        result: Floats = np.concatenate([np.empty(0), *parts])
+        result: Float64Array = np.concatenate([np.empty(0), *parts])
         return result - log(len(self.values) * self.kde.bandwidth * sqrt(2 * pi))
 
 
@@ -145,7 +145,7 @@ class KDDiscretizer(Discretizer):
         if self.enable_predict_proba and n_features > 1:
             raise ValueError(f"enable_predict_proba is for one feature, got {n_features}; kdi.KDIDiscretizer has more.")
         # The integral at alpha = inf is a straight line: its density is the feature's own.
-        rows, at_infinity = TableRows(table, None), partial(np.full_like, fill_value=inf)
+        rows, at_infinity = ArrayQueries(table, None), partial(np.full_like, fill_value=inf)
         found = find_valleys(rows, at_infinity, betas, get_kernel("polyexp"), partial(column_names, self))
         found = [one if most is None else one.at_most(most) for one in found]
         self.centroids_ = [one.centers for one in found]
@@ -154,7 +154,7 @@ class KDDiscretizer(Discretizer):
         self.kdes_ = [self._densities(table[:, 0])] if self.enable_predict_proba else []
         return self
 
-    def get_intervals(self, idx: int) -> Floats:
+    def get_intervals(self, idx: int) -> Float64Array:
         """Left and right ends of the bins of the feature at index idx, the first from -inf and the last to inf."""
         check_is_fitted(self)
         return intervals(self.boundaries_[idx])
@@ -172,7 +172,7 @@ class KDDiscretizer(Discretizer):
         return result
 
     @available_if(keeps_densities)  # type: ignore[untyped-decorator]
-    def predict(self, X: Any) -> Floats:
+    def predict(self, X: Any) -> Float64Array:
         """1 for the most probable bin of each value of one feature, 0 for the others.
 
         Parameters
@@ -180,11 +180,11 @@ class KDDiscretizer(Discretizer):
         X : array-like of shape (n_samples, 1)
         """
         shares = self.predict_proba(X)
-        result: Floats = np.eye(shares.shape[1])[shares.argmax(axis=1)]
+        result: Float64Array = np.eye(shares.shape[1])[shares.argmax(axis=1)]
         return result
 
     @available_if(keeps_densities)  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: Any) -> Float64Array:
         """The density of each bin at the values of one feature, scaled to a sum of 1; NaN for NaN.
 
         Parameters
@@ -199,7 +199,7 @@ class KDDiscretizer(Discretizer):
         faint = densities.sum(axis=1) < FAINT * max(1 / one.kde.bandwidth for one in bins)
         logarithms = np.column_stack([one.logpdf(column[faint]) for one in bins])
         densities[faint] = np.exp(logarithms - logarithms.max(axis=1, keepdims=True))
-        result: Floats = densities / densities.sum(axis=1, keepdims=True)
+        result: Float64Array = densities / densities.sum(axis=1, keepdims=True)
         return result
 
     def _betas(self, n_features: int) -> list[Any]:
@@ -212,14 +212,14 @@ class KDDiscretizer(Discretizer):
             check_bandwidth(one)
         return betas
 
-    def _densities(self, column: Floats) -> list[BinDensity]:
+    def _densities(self, column: Float64Array) -> list[BinDensity]:
         column = column[~np.isnan(column)]
-        bins = assign(column, self.boundaries_[0])
+        bins = assign_clusters(column, self.boundaries_[0])
         parts = [column[bins == k] for k in range(self.n_bins_[0])]
         return [BinDensity.of(part if len(part) else column) for part in parts]
 
 
-def intervals(boundaries: Floats) -> Floats:
+def intervals(boundaries: Float64Array) -> Float64Array:
     """Left and right ends of the bins between boundaries."""
     return np.column_stack([np.append(-inf, boundaries), np.append(boundaries, inf)])
 
@@ -233,5 +233,5 @@ def check_search(precision: Any, enable_predict_proba: Any, random_state: Any) -
 
 
 def check_bins(n_bins: Any, least: int) -> None:
-    if not is_whole(n_bins) or n_bins < least:
+    if not is_integer(n_bins) or n_bins < least:
         raise ValueError(f"n_bins must be a whole number >= {least}, got {n_bins!r}.")

@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from kdi._input import check_count, column_names
-from kdi._typing import Floats
-from kdi.bandwidth import bandwidth_factor
+from kdi._clustering.queries import assign_clusters
+from kdi._integral.bandwidth import bandwidth_factor
+from kdi._utils.public import public_in
+from kdi._utils.typing import Float64Array
+from kdi._utils.validation import check_count, column_names
 from kdi.compat.kditransform._densities import (
     Discretizer,
     KDDiscretizer,
@@ -27,7 +29,6 @@ from kdi.compat.kditransform._densities import (
     keeps_densities,
 )
 from kdi.compat.kditransform.kdi_transformer import KDITransformer
-from kdi.rows import assign
 
 __all__ = ["KBinsKDIDiscretizer", "KDDiscretizer", "KDIDiscretizer", "SimpleKDIDiscretizer"]
 
@@ -49,7 +50,7 @@ class _OfIntegrals(Discretizer):
         return result
 
     @available_if(keeps_densities)  # type: ignore[untyped-decorator]
-    def predict(self, X: Any) -> Floats:
+    def predict(self, X: Any) -> Float64Array:
         """1 for the most probable bin of each value of one feature, 0 for the others.
 
         Parameters
@@ -57,11 +58,11 @@ class _OfIntegrals(Discretizer):
         X : array-like of shape (n_samples, 1)
         """
         levels = self._levels(X)
-        result: Floats = self.kdd_.predict(levels)
+        result: Float64Array = self.kdd_.predict(levels)
         return result
 
     @available_if(keeps_densities)  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: Any) -> Float64Array:
         """The density of each bin at the values of one feature, scaled to a sum of 1; NaN for NaN.
 
         Parameters
@@ -69,24 +70,24 @@ class _OfIntegrals(Discretizer):
         X : array-like of shape (n_samples, 1)
         """
         levels = self._levels(X)
-        result: Floats = self.kdd_.predict_proba(levels)
+        result: Float64Array = self.kdd_.predict_proba(levels)
         return result
 
-    def get_centroids(self) -> list[Floats]:
+    def get_centroids(self) -> list[Float64Array]:
         """The peaks of each feature, as its values."""
         check_is_fitted(self)
         return self._back(self.kdd_.centroids_)
 
-    def get_boundaries(self) -> list[Floats]:
+    def get_boundaries(self) -> list[Float64Array]:
         """The valleys of each feature, as its values."""
         check_is_fitted(self)
         return self._back(self.kdd_.boundaries_)
 
-    def get_intervals(self, idx: int) -> Floats:
+    def get_intervals(self, idx: int) -> Float64Array:
         """Left and right ends of the bins of the feature at index idx, the first from -inf and the last to inf."""
         return intervals(self.get_boundaries()[idx])
 
-    def _fit_parts(self, table: Floats, alpha: Any, beta: Any, most: int | None = None) -> None:
+    def _fit_partitions(self, table: Float64Array, alpha: Any, beta: Any, most: int | None = None) -> None:
         """Parts of one's own: neither shares its parameters with the outside, or follows its output settings."""
         options = {name: getattr(self, name) for name in ("precision", "enable_predict_proba", "random_state")}
         self.kdit_ = KDITransformer(alpha, n_quantiles=self.n_quantiles, random_state=self.random_state)
@@ -94,12 +95,12 @@ class _OfIntegrals(Discretizer):
         self.kdd_ = KDDiscretizer(beta, **options).set_output(transform="default")
         self.kdd_._fit(self.kdit_.transform(table), most)
 
-    def _levels(self, X: Any) -> Floats:
+    def _levels(self, X: Any) -> Float64Array:
         table = self._table(X, reset=False)
-        result: Floats = self.kdit_.transform(table)
+        result: Float64Array = self.kdit_.transform(table)
         return result
 
-    def _back(self, levels: list[Floats]) -> list[Floats]:
+    def _back(self, levels: list[Float64Array]) -> list[Float64Array]:
         """Levels of each feature as its values: through a table with NaN where a feature has fewer than another."""
         table = np.full((max(1, *map(len, levels)), len(levels)), np.nan)
         for j, one in enumerate(levels):
@@ -108,6 +109,7 @@ class _OfIntegrals(Discretizer):
         return [values[: len(one), j] for j, one in enumerate(levels)]
 
 
+@public_in("kdi.compat.kditransform")
 class KDIDiscretizer(_OfIntegrals):
     """Cut features at the valleys of the density of their KD-integral, the paper's clustering.
 
@@ -167,10 +169,11 @@ class KDIDiscretizer(_OfIntegrals):
         y : ignored
         """
         table = self._table(X, reset=True)
-        self._fit_parts(table, self.alpha, self.beta)
+        self._fit_partitions(table, self.alpha, self.beta)
         return self
 
 
+@public_in("kdi.compat.kditransform")
 class KBinsKDIDiscretizer(_OfIntegrals):
     """Cut features at the valleys of the density of their KD-integral, at an alpha that gives so many bins.
 
@@ -254,10 +257,10 @@ class KBinsKDIDiscretizer(_OfIntegrals):
             raise ValueError(f"beta_backtrack must be greater than 1, got {self.beta_backtrack!r}.")
         table = self._table(X, reset=True)
         found = [self._search(table[:, [j]], column_names(self, [j])) for j in range(table.shape[1])]
-        self._fit_parts(table, [alpha for alpha, _ in found], [beta for _, beta in found], self.n_bins)
+        self._fit_partitions(table, [alpha for alpha, _ in found], [beta for _, beta in found], self.n_bins)
         return self
 
-    def _search(self, column: Floats, name: str) -> tuple[float, float]:
+    def _search(self, column: Float64Array, name: str) -> tuple[float, float]:
         """alpha and beta at which a feature has `n_bins` bins or, where no alpha has, the next larger number."""
 
         def count(alpha: float, beta: float) -> int:
@@ -287,6 +290,7 @@ class KBinsKDIDiscretizer(_OfIntegrals):
         return high, beta
 
 
+@public_in("kdi.compat.kditransform")
 class SimpleKDIDiscretizer(Discretizer):
     """Cut features at equal steps of their KD-integral: quantile bins, smoothed.
 
@@ -344,10 +348,10 @@ class SimpleKDIDiscretizer(Discretizer):
         )
         self.kdit_.set_output(transform="default").fit(table)
         steps = np.linspace(0, 1, self.n_bins + 1)[1:-1]
-        self.boundaries_: Floats = self.kdit_.inverse_transform(np.repeat(steps[:, None], table.shape[1], axis=1))
+        self.boundaries_: Float64Array = self.kdit_.inverse_transform(np.repeat(steps[:, None], table.shape[1], axis=1))
         return self
 
-    def get_boundaries(self) -> Floats:
+    def get_boundaries(self) -> Float64Array:
         """The boundaries of each feature, one column a feature."""
         check_is_fitted(self)
         return self.boundaries_.copy()
@@ -360,5 +364,5 @@ class SimpleKDIDiscretizer(Discretizer):
         X : array-like of shape (n_samples, n_features)
         """
         table = self._table(X, reset=False)
-        bins = [assign(column, one) for column, one in zip(table.T, self.boundaries_.T, strict=True)]
+        bins = [assign_clusters(column, one) for column, one in zip(table.T, self.boundaries_.T, strict=True)]
         return np.column_stack(bins)

@@ -12,11 +12,12 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from kdi import transformer
-from kdi._input import as_table, check_count
-from kdi._typing import Floats, KernelName, Table
-from kdi.bandwidth import bandwidth_factor, spread_alpha
-from kdi.lookup import AnyTable, forward, inverse, line_table
+from kdi._integral.bandwidth import bandwidth_factor, spread_alpha
+from kdi._integral.maps import ColumnMap, build_linear_map, forward, inverse
+from kdi._transformer import transformer
+from kdi._utils.public import public_in
+from kdi._utils.typing import Float64Array, FloatArray, KernelName
+from kdi._utils.validation import as_table, check_count
 
 __all__ = ["BOUNDS_THRESHOLD", "KDITransformer"]
 
@@ -24,6 +25,7 @@ BOUNDS_THRESHOLD = 1e-7  # normal scores beyond that of it are clipped
 EVALUATIONS = ("uniform", "train", "auto")
 
 
+@public_in("kdi.compat.kditransform")
 class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """kditransform's KDITransformer, computed by `kdi.KDITransformer`, which new code had better use itself.
 
@@ -120,13 +122,13 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         self.references_ = np.linspace(0, 1, self.n_quantiles_)
         coarse = self.kernel == "gaussian" and not self.exact
         find = _landmarks_between_values if coarse else _landmarks
-        found = [find(one, column, self.references_) for one, column in zip(own.tables_, table.T, strict=True)]
+        found = [find(one, column, self.references_) for one, column in zip(own.maps_, table.T, strict=True)]
         self.quantiles_ = np.column_stack(found)
         if not self.exact:
             lines = [
-                _lines_between(one, places, self.references_) for one, places in zip(own.tables_, found, strict=True)
+                _lines_between(one, places, self.references_) for one, places in zip(own.maps_, found, strict=True)
             ]
-            own._maps = replace(own._made(), tables=lines)
+            own._maps = replace(own._get_maps(), maps=lines)
         return self
 
     def transform(self, X: Any) -> Any:
@@ -154,7 +156,7 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         own.output_distribution, own.copy = self.output_distribution, self.copy
         return own
 
-    def _alphas(self, table: Table) -> list[float]:
+    def _alphas(self, table: FloatArray) -> list[float]:
         """One bandwidth factor a feature, in units of the deviation with N that kdi takes."""
         counts = (~np.isnan(table)).sum(axis=0).tolist()
         alphas = spread_alpha(self.alpha, len(counts), getattr(self, "feature_names_in_", None))
@@ -180,14 +182,14 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         return tags
 
 
-def _landmarks(table: AnyTable, values: Table, references: Floats) -> Floats:
+def _landmarks(table: ColumnMap, values: FloatArray, references: Float64Array) -> Float64Array:
     """Where the integral takes the levels."""
     places = references[:, None].copy()
     inverse([table], places, places, "clip")
     return places[:, 0]
 
 
-def _landmarks_between_values(table: AnyTable, values: Table, references: Floats) -> Floats:
+def _landmarks_between_values(table: ColumnMap, values: FloatArray, references: Float64Array) -> Float64Array:
     """Where straight lines between quantiles of the values take the levels, as in the original's Gaussian case."""
     known = values[~np.isnan(values)].astype(float)
     if not len(known):
@@ -198,11 +200,11 @@ def _landmarks_between_values(table: AnyTable, values: Table, references: Floats
     return np.asarray(np.interp(references, levels[:, 0], places[:, 0]), dtype=float)
 
 
-def _lines_between(table: AnyTable, landmarks: Floats, references: Floats) -> AnyTable:
+def _lines_between(table: ColumnMap, landmarks: Float64Array, references: Float64Array) -> ColumnMap:
     """A table of straight lines between landmarks; a table that has no two of them stays."""
     knots, first, counts = np.unique(landmarks, return_index=True, return_counts=True)
     if len(knots) < 2 or np.isnan(knots).any():
         return table
     levels = 0.5 * (references[first] + references[first + counts - 1])
     levels[[0, -1]] = 0.0, 1.0
-    return line_table(knots, levels, 1.0)
+    return build_linear_map(knots, levels, 1.0)

@@ -10,24 +10,24 @@ from typing import Any
 
 import numpy as np
 
-from kdi._typing import Floats
+from kdi._utils.typing import Float64Array
 
 __all__ = ["betas_for_order", "h_Gauss_to_K", "ksum_numba", "norm_const_K", "roughness_K", "var_K"]
 
 PART = 2**20  # pairs of a point and a value at once
 
 
-def norm_const_K(betas: Floats) -> float:
+def norm_const_K(betas: Float64Array) -> float:
     """Integral of the kernel with these coefficients."""
     return float(2 * sum(beta * factorial(i) for i, beta in enumerate(np.asarray(betas).tolist())))
 
 
-def betas_for_order(order: int) -> Floats:
+def betas_for_order(order: int) -> Float64Array:
     """Coefficients of the kernel of an order: β_i = 1 / (2 (order + 1) i!)."""
     return np.array([1 / (2 * (order + 1) * factorial(i)) for i in range(order + 1)])
 
 
-def roughness_K(betas: Floats) -> float:
+def roughness_K(betas: Float64Array) -> float:
     """Integral of the squared kernel, scaled to integrate to 1."""
     normed = (np.asarray(betas) / norm_const_K(betas)).tolist()
     return float(
@@ -35,24 +35,24 @@ def roughness_K(betas: Floats) -> float:
     )
 
 
-def var_K(betas: Floats) -> float:
+def var_K(betas: Float64Array) -> float:
     """Variance of the kernel, scaled to integrate to 1."""
     normed = (np.asarray(betas) / norm_const_K(betas)).tolist()
     return float(2 * sum(beta * factorial(i + 2) for i, beta in enumerate(normed)))
 
 
-def h_Gauss_to_K(h: Any, betas: Floats) -> Any:
+def h_Gauss_to_K(h: Any, betas: Float64Array) -> Any:
     """Bandwidth of the kernel that smooths as much as a Gaussian of bandwidth h."""
     return h * (roughness_K(betas) / var_K(betas) ** 2 * 2 * sqrt(pi)) ** 0.2
 
 
 def ksum_numba(
-    x: Floats,
-    y: Floats,
-    x_eval: Floats,
+    x: Float64Array,
+    y: Float64Array,
+    x_eval: Float64Array,
     h: float,
-    betas: Floats,
-    output: Floats,
+    betas: Float64Array,
+    output: Float64Array,
     counts: Any = None,
     coefs: Any = None,
     Ly: Any = None,

@@ -1,0 +1,1 @@
+"""Valleys of the density of a KD-integral: `cluster` and `KDIDiscretizer`."""

@@ -1,0 +1,398 @@
+"""KDIDiscretizer: features in bins that follow their own gaps, as a scikit-learn transformer."""
+
+from __future__ import annotations
+
+import warnings
+from functools import partial
+from typing import Any, Literal, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from kdi._clustering.bins import check_n_bins, constant_name, edges_of, intervals, object_array, per_feature_values
+from kdi._clustering.queries import ArrayQueries, ColumnQueries, PartitionedQueries, assign_clusters
+from kdi._clustering.saving import discretizer_from_json, discretizer_to_json
+from kdi._clustering.valleys import Pruning, Valleys, check_bandwidth, find_valleys, with_n_clusters
+from kdi._integral.bandwidth import resolve_alpha
+from kdi._numerics.kernels import get_kernel
+from kdi._sketch.partitions import PartitionedTable, TableSummary
+from kdi._tables.arrow_partitions import ArrowPartitions
+from kdi._tables.sources import is_source
+from kdi._tables.streams import transform_source
+from kdi._utils.public import public_in
+from kdi._utils.threads import count_threads
+from kdi._utils.typing import Float64Array, FloatArray, KernelName
+from kdi._utils.validation import as_table, as_weights, check_feature_names, check_finite, check_jobs, column_names
+
+UNIFORM_BINS = 5  # as many as KBinsDiscretizer makes by default
+ALLOWED: dict[str, tuple[str, ...]] = {
+    "encode": ("onehot", "onehot-dense", "ordinal"),
+    "missing": ("error", "bin"),
+    "strategy": ("valley", "uniform"),
+    "inverse": ("center", "median", "midpoint"),
+}
+
+
+@public_in("kdi")
+class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Cut features into bins at the valleys of their density, or at equal steps of their KD-integral.
+
+    Parameters
+    ----------
+    alpha : float, "scott", "silverman", sequence of these or dict by feature name, default=1.0
+        Bandwidth factor of the KD-integral; see `KDITransformer`.
+    n_bins : "auto", int >= 2, or a sequence of these, default="auto"
+        "auto" makes as many bins as the density has valleys for, or 5 where the strategy is "uniform". A number is met
+        as in `kdi.cluster`.
+    bandwidth : float, "scott", "silverman" or a sequence of these, default="scott"
+        Bandwidth of the density of the KD-integrals; see `kdi.cluster`.
+    encode : {"onehot", "onehot-dense", "ordinal"}, default="onehot"
+        One column a bin, sparse or not, or the number of the bin.
+    missing : {"error", "bin"}, default="error"
+        NaN is refused, or is a bin of its own, after the last.
+    strategy : {"valley", "uniform"}, default="valley"
+        Cut at the valleys of the density, or the KD-integral at equal steps, which gives smoothed quantiles. Only
+        valleys have a bandwidth, a smallest size and a significance.
+    kernel : {"polyexp", "gaussian"}, default="polyexp"
+        Kernel of the KD-integral.
+    min_size, significance : float, optional
+        Which valleys count; see `kdi.cluster`.
+    inverse : {"center", "median", "midpoint"}, default="center"
+        What `inverse_transform` gives for a bin: the peak of its density, the median of its values, or its middle.
+    n_jobs : int, optional
+        Threads. None takes the cores that are free for large tables.
+
+    Attributes
+    ----------
+    bin_edges_ : ndarray of shape (n_features,), of ndarray of shape (n_bins_[j] + 1,)
+        From the smallest value to the largest; a value on an edge belongs to the right bin. Values outside belong to
+        the first and the last bin.
+    n_bins_ : ndarray of shape (n_features,)
+        Bins of each feature, without that of missing values.
+    centers_ : ndarray of shape (n_features,), of ndarray of shape (n_bins_[j],)
+        The peak of the density in each bin; for equal steps, where the KD-integral is halfway.
+    alpha_ : ndarray of shape (n_features,)
+        The bandwidth factors; another than the given ones where `n_bins` asked for it.
+    representatives_ : list of ndarray
+        What `inverse_transform` gives for each bin.
+    valleys_ : list of Valleys
+        What was found of each feature.
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> import kdi
+    >>> X = [[1.0], [1.2], [1.3], [1.1], [5.0], [5.2], [5.1], [4.9]]
+    >>> discretizer = kdi.KDIDiscretizer(encode="ordinal").fit(X)
+    >>> discretizer.transform([[0.0], [1.25], [5.0]]).ravel()
+    array([0., 0., 1.])
+    >>> kdi.KDIDiscretizer().fit(X).get_feature_names_out().tolist()
+    ['x0_(-inf, 3.1)', 'x0_[3.1, inf)']
+    """
+
+    def __init__(
+        self,
+        alpha: Any = 1.0,
+        *,
+        n_bins: Any = "auto",
+        bandwidth: Any = "scott",
+        encode: Literal["onehot", "onehot-dense", "ordinal"] = "onehot",
+        missing: Literal["error", "bin"] = "error",
+        strategy: Literal["valley", "uniform"] = "valley",
+        kernel: KernelName = "polyexp",
+        min_size: float | None = None,
+        significance: float | None = None,
+        inverse: Literal["center", "median", "midpoint"] = "center",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.n_bins = n_bins
+        self.bandwidth = bandwidth
+        self.encode = encode
+        self.missing = missing
+        self.strategy = strategy
+        self.kernel = kernel
+        self.min_size = min_size
+        self.significance = significance
+        self.inverse = inverse
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the bins of each feature.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or a stream as in `KDITransformer.fit`
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), or the name of a column of a stream, optional
+            A weight of 2 is a repetition, a weight of 0 a removal; their sum is the size of the sample.
+        """
+        self._check_parameters()
+        if is_source(X):
+            return self._fit_partitions(ArrowPartitions(X, sample_weight, n_jobs=self.n_jobs))
+        table = self._read(X, reset=True)
+        weights = as_weights(sample_weight, len(table))
+        if weights is not None and not weights.any():
+            raise ValueError("sample_weight is zero in every row, which leaves no row to fit.")
+        n_threads = count_threads(self.n_jobs, table.size)
+        return self._fit_rows(ArrayQueries(np.asarray(table, dtype=float), weights, n_threads))
+
+    def transform(self, X: Any) -> Any:
+        """The bin of every value.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or a stream as in `fit`, if `encode` is "ordinal"
+
+        Returns
+        -------
+        ndarray or sparse matrix
+            Numbers of bins, of shape (n_samples, n_features), or one column a bin. Of a stream, what
+            `KDITransformer.transform` gives.
+        """
+        check_is_fitted(self)
+        self._check_parameters()
+        if is_source(X):
+            if self.encode != "ordinal":
+                raise ValueError(f"the bins of a stream are numbers: encode must be 'ordinal', got {self.encode!r}.")
+            return transform_source(self, X)
+        table = self._read(X, reset=False)
+        labels = np.empty(table.shape, dtype=np.int64)
+        for j, edges in enumerate(self.bin_edges_):
+            labels[:, j] = assign_clusters(table[:, j].astype(float), edges[1:-1])
+            labels[labels[:, j] < 0, j] = self.n_bins_[j]
+        if self.encode == "ordinal":
+            return labels.astype(table.dtype)
+        return self._one_hot(labels, table.dtype)
+
+    def predict_proba(self, X: Any) -> Float64Array:
+        """Each bin's share of the density at every value.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, total number of bins)
+            Feature after feature, as in the one-hot encoding; the shares of each feature sum to 1.
+        """
+        check_is_fitted(self)
+        table = self._read(X, reset=False)
+        parts = []
+        for j, valleys in enumerate(self.valleys_):
+            values = table[:, j].astype(float)
+            shares = valleys.shares(values)
+            if self.missing == "bin":
+                gone = np.isnan(values)
+                shares[gone] = 0.0
+                shares = np.column_stack([shares, gone])
+            parts.append(shares)
+        return np.hstack(parts)
+
+    def inverse_transform(self, X: Any) -> FloatArray:
+        """A value for every bin: its center, median or midpoint, as `inverse` says; NaN for the bin of missing values.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix
+            What `transform` returned.
+        """
+        check_is_fitted(self)
+        labels = self._labels(X)
+        result = np.empty(labels.shape)
+        for j, values in enumerate(self.representatives_):
+            with_missing = np.append(values, np.nan)
+            result[:, j] = with_missing[np.clip(labels[:, j], 0, len(values))]
+        return result
+
+    def to_json(self) -> str:
+        """The fitted discretizer as JSON text, exact to the last bit; `from_json` reads it."""
+        return discretizer_to_json(self)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """The discretizer that `to_json` wrote; any other text is a ValueError, and none is ever run.
+
+        Parameters
+        ----------
+        text : str or bytes
+        """
+        estimator: Self = discretizer_from_json(cls, text)
+        return estimator
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Names of the columns that `transform` returns: the features, or one interval a bin.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Names of the features; by default those seen in `fit`, or x0, x1, …
+        """
+        check_is_fitted(self)
+        names = OneToOneFeatureMixin.get_feature_names_out(self, input_features)
+        if self.encode == "ordinal":
+            return names
+        out = []
+        for name, edges in zip(names, self.bin_edges_, strict=True):
+            out += [f"{name}_{interval}" for interval in intervals(edges)]
+            out += [f"{name}_missing"] * (self.missing == "bin")
+        return np.array(out, dtype=object)
+
+    def _fit_partitions(self, parts: PartitionedTable) -> Self:
+        """Find the bins of a table in parts, wherever these are."""
+        self._check_parameters()
+        if not parts.rereadable:
+            raise ValueError(
+                "bins take several readings, but this source can be read only once; a Table, a Dataset or the paths of "
+                "files can be read again."
+            )
+        check_feature_names(self, parts.names, parts.n_columns, reset=True)
+        return self._fit_rows(PartitionedQueries(parts, self._check_gathered))
+
+    def _fit_rows(self, rows: ColumnQueries) -> Self:
+        valleys = self._find(rows)
+        edges = [edges_of(one) for one in valleys]
+        centers = [one.centers if one.n_clusters else np.array([np.nan]) for one in valleys]
+        representatives = self._representatives(rows, edges, centers)
+        # Only now that nothing more is read: an error must not leave half of another model.
+        self._warn_of_constants(valleys)
+        self.valleys_, self.representatives_ = valleys, representatives
+        self.alpha_ = np.array([one.alpha for one in valleys])
+        self.bin_edges_, self.centers_ = object_array(edges), object_array(centers)
+        self.n_bins_ = np.array([len(one) - 1 for one in edges])
+        return self
+
+    def _find(self, rows: ColumnQueries) -> list[Valleys]:
+        """The bins of every feature, as valleys."""
+        n_features, names = self.n_features_in_, getattr(self, "feature_names_in_", None)
+        resolve, kernel = partial(_alphas, self.alpha, names), get_kernel(self.kernel)
+        resolve(np.ones(n_features))  # so that a wrong one is told before anything is read
+        bandwidths = per_feature_values(self.bandwidth, n_features, "bandwidth", check_bandwidth)
+        n_bins = per_feature_values(self.n_bins, n_features, "n_bins", check_n_bins)
+        prune = Pruning(self.min_size, self.significance)
+        found = find_valleys(rows, resolve, bandwidths, kernel, partial(column_names, self))
+        result = []
+        for j, (valleys, wanted) in enumerate(zip(found, n_bins, strict=True)):
+            if self.strategy == "uniform":
+                result.append(valleys.at_equal_steps(UNIFORM_BINS if wanted == "auto" else int(wanted)))
+            elif wanted == "auto" or valleys.density is None:
+                result.append(prune(valleys))
+            else:
+                result.append(self._with_n_bins(rows.columns([j]), prune(valleys), int(wanted), bandwidths[j], j))
+        return result
+
+    def _with_n_bins(self, rows: ColumnQueries, found: Valleys, n_bins: int, bandwidth: Any, j: int) -> Valleys:
+        kernel, prune = get_kernel(self.kernel), Pruning(self.min_size, self.significance)
+        name = partial(constant_name, column_names(self, [j]))
+        try:
+            return with_n_clusters(rows, found, n_bins, bandwidth, kernel, prune, name)
+        except ValueError as error:
+            raise ValueError(f"{error} strategy='uniform' makes any number of bins.") from error
+
+    def _representatives(
+        self, rows: ColumnQueries, edges: list[Float64Array], centers: list[Float64Array]
+    ) -> list[Float64Array]:
+        """What `inverse_transform` gives for each bin of each feature."""
+        result = list(centers)
+        if self.inverse == "center":
+            return result
+        varied = [j for j, here in enumerate(edges) if np.isfinite(here).all()]
+        for j in varied:
+            result[j] = 0.5 * edges[j][:-1] + 0.5 * edges[j][1:]
+        if self.inverse == "median":
+            medians = rows.medians([here[1:-1] for here in edges])
+            for j in varied:  # a bin that no value fell into keeps its middle
+                result[j] = np.where(np.isnan(medians[j]), result[j], medians[j])
+        return result
+
+    def _one_hot(self, labels: Any, dtype: Any) -> Any:
+        widths = self.n_bins_ + (self.missing == "bin")
+        starts = np.cumsum(widths) - widths
+        n_rows, n_features = labels.shape
+        result = sparse.csr_matrix(
+            (
+                np.ones(labels.size, dtype=dtype),
+                (labels + starts).ravel(),
+                np.arange(0, labels.size + 1, n_features),
+            ),
+            shape=(n_rows, int(widths.sum())),
+        )
+        return result if self.encode == "onehot" else result.toarray()
+
+    def _labels(self, X: Any) -> Any:
+        """Numbers of bins from what `transform` returned."""
+        widths = self.n_bins_ + (self.missing == "bin")
+        expected = self.n_features_in_ if self.encode == "ordinal" else int(widths.sum())
+        encoded: Any = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32))
+        encoded = encoded.toarray() if hasattr(encoded, "toarray") else encoded
+        if encoded.shape[1] != expected:
+            raise ValueError(
+                f"Incorrect number of features. Expecting {expected}, received {encoded.shape[1]}, which is not what "
+                "transform returns."
+            )
+        if self.encode == "ordinal":
+            labels = np.rint(encoded).astype(np.int64)
+            wrong = np.argwhere((labels < 0) | (labels >= widths))
+            if len(wrong):
+                row, j = wrong[0]
+                raise ValueError(
+                    f"{column_names(self, [j])} has bins 0 to {widths[j] - 1}, got {encoded[row, j]} in row {row}."
+                )
+            return labels
+        parts = np.split(encoded, np.cumsum(widths)[:-1], axis=1)
+        for j, part in enumerate(parts):
+            empty = np.flatnonzero(~(part > 0).any(axis=1))
+            if len(empty):
+                raise ValueError(
+                    f"{column_names(self, [j])} has no bin in row {empty[0]}: all its columns are 0 there."
+                )
+        return np.column_stack([part.argmax(axis=1) for part in parts])
+
+    def _read(self, X: Any, *, reset: bool) -> FloatArray:
+        table = as_table(self, X, reset=reset)
+        check_finite(self, np.flatnonzero(np.isinf(table).any(axis=0)))
+        self._refuse_missing(np.flatnonzero(np.isnan(table).any(axis=0)))
+        return table
+
+    def _check_gathered(self, found: TableSummary) -> None:
+        found.check_rows()
+        check_finite(self, np.flatnonzero(found.infinite))
+        self._refuse_missing(np.flatnonzero([sketch.missing for sketch in found.sketches]))
+
+    def _refuse_missing(self, holes: Any) -> None:
+        if len(holes) and self.missing == "error":
+            raise ValueError(f"Input X contains NaN, in {column_names(self, holes)}; missing='bin' makes a bin of it.")
+
+    def _warn_of_constants(self, found: list[Valleys]) -> None:
+        """One warning a feature, in the words of KBinsDiscretizer."""
+        for j, valleys in enumerate(found):
+            name = column_names(self, [j]).removeprefix("column ")
+            if not valleys.n_clusters:
+                warnings.warn(f"Feature {name} has no values.", stacklevel=4)
+            elif valleys.density is None:
+                warnings.warn(f"Feature {name} is constant and will be replaced with 0.", stacklevel=4)
+
+    def _check_parameters(self) -> None:
+        for name, allowed in ALLOWED.items():
+            value = getattr(self, name)
+            if not isinstance(value, str) or value not in allowed:
+                raise ValueError(f"{name} must be one of {list(allowed)}, got {value!r}.")
+        check_jobs(self.n_jobs)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "representatives_")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing == "bin"
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _alphas(alpha: Any, names: Any, weights: Float64Array) -> Float64Array:
+    """The bandwidth factors of features with these weights."""
+    return resolve_alpha(alpha, weights, names)

@@ -1,0 +1,66 @@
+"""The bandwidth factor alpha: from what a user gives to one number a feature."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from kdi._utils.typing import Float64Array
+
+RULES = ("scott", "silverman")
+ALLOWED = "a number >= 0, inf, 'scott' or 'silverman'"
+
+
+def bandwidth_factor(alpha: Any, weight: float, where: str = "alpha") -> float:
+    """One alpha as a number; the rules take the sum of the weights for the sample size.
+
+    Scott: n^(-1/5). Silverman: (3 n / 4)^(-1/5), as in scipy.stats.gaussian_kde for one dimension.
+
+    Examples
+    --------
+    >>> from kdi._integral.bandwidth import bandwidth_factor
+    >>> bandwidth_factor("scott", 32.0)
+    0.5
+    """
+    if isinstance(alpha, str):
+        if alpha not in RULES:
+            raise ValueError(f"{where} must be {ALLOWED}, got {alpha!r}.")
+        return float((weight if alpha == "scott" else 0.75 * weight) ** -0.2) if weight > 0 else float("nan")
+    if not isinstance(alpha, Real) or isinstance(alpha, bool | np.bool_) or not float(alpha) >= 0:
+        raise ValueError(f"{where} must be {ALLOWED}, got {alpha!r}.")
+    return float(alpha)
+
+
+def spread_alpha(alpha: Any, n_features: int, names: Any = None) -> list[Any]:
+    """One alpha a feature: from a single one, a sequence, or a mapping by feature name (features not in it keep 1)."""
+    if isinstance(alpha, Mapping):
+        if names is None:
+            raise ValueError(
+                "alpha is a mapping by feature name, but the columns have no names, as those of a frame have "
+                "(scikit-learn asks for names that are all strings); give a sequence instead."
+            )
+        unknown = [name for name in alpha if name not in set(names)]
+        if unknown:
+            raise ValueError(
+                f"alpha names {unknown[0]!r}, which is not a feature; the features are {list(names)[:10]}."
+            )
+        return [alpha.get(name, 1.0) for name in names]
+    if isinstance(alpha, str) or np.ndim(alpha) == 0:
+        return [alpha] * n_features
+    alphas = alpha.tolist() if isinstance(alpha, np.ndarray) else list(alpha)
+    if np.ndim(alpha) != 1 or len(alphas) != n_features:
+        raise ValueError(f"alpha must have one entry a feature, {n_features}, got shape {np.shape(alpha)}.")
+    return alphas
+
+
+def resolve_alpha(alpha: Any, weights: Float64Array, names: Any = None) -> Float64Array:
+    """The number alpha of every feature, `weights` being the sum of weights of each."""
+    alphas = spread_alpha(alpha, len(weights), names)
+    single = len({id(one) for one in alphas}) == 1 and not isinstance(alpha, Mapping)
+    labels = [
+        "alpha" if single else f"alpha of feature {j if names is None else names[j]!r}" for j in range(len(alphas))
+    ]
+    return np.array([bandwidth_factor(one, w, label) for one, w, label in zip(alphas, weights, labels, strict=True)])

@@ -1,0 +1,1 @@
+"""Kernels, the direct sum, and the numeric functions in C++ and NumPy."""

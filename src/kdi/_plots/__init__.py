@@ -1,0 +1,1 @@
+"""Displays. matplotlib is imported when one is drawn."""

@@ -1,0 +1,299 @@
+"""Sketch: a column summarised in one pass, for every bandwidth.
+
+The line is cut into cells of width w = 2^e, with edges at the multiples of w. A cell keeps the sums of 1, z, z², z³
+over its values, z the offset from its centre in units of w:
+
+    ──┬───────┬───────┬───────┬──        cell k holds the values in [k w, (k+1) w)
+      │ · ·· ·│ ··:·· │  ·    │          moments[k] = Σ w_n (1, z_n, z_n², z_n³)
+    ──┴───────┴───────┴───────┴──
+
+The edges do not depend on the data, so sketches of parts of a column add up, in any order, after the finer one is
+coarsened, which is exact: the moments shift by the binomial formula. Only occupied cells are kept, so that a far
+outlier costs one cell. A few values, or many equal ones, are kept as they are: every cell is then a point, and every
+bound zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from math import inf, isfinite, sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kdi._numerics.backend import core
+from kdi._numerics.kernels import get_kernel
+from kdi._sketch import encoding
+from kdi._sketch.cells import SketchCapacity, cell_error, finest_exponent, keeps_values, least_total, width_exponent
+from kdi._utils.public import public_in
+from kdi._utils.typing import Float64Array, FloatArray, Int64Array
+from kdi._utils.validation import as_column, as_weights, valid_values
+
+
+@public_in("kdi")
+@dataclass(eq=False, repr=False)
+class Sketch:
+    """What is kept of a column: moments of its values in cells, and its extremes.
+
+    Make one with `from_values`; `Sketch()` is the sketch of no values. Sketches of the same column add up.
+
+    Attributes
+    ----------
+    minimum, maximum : float
+        The exact extremes; NaN while the sketch is empty.
+    count : int
+        Number of values, without NaN and values of weight zero.
+    missing : int
+        Number of NaN.
+    exponent : int or None
+        Cells are 2**exponent wide; None when the distinct values themselves are kept.
+    places : ndarray of shape (n,)
+        The distinct values, or the whole numbers k of the occupied cells [k w, (k+1) w), ascending.
+    moments : ndarray of shape (n, 1) or (n, 4)
+        The weight of each value, or the moments 0 to 3 of each cell.
+
+    Examples
+    --------
+    >>> import kdi
+    >>> left, right = kdi.Sketch.from_values([1.0, 2.0, 2.0]), kdi.Sketch.from_values([7.0])
+    >>> whole = left + right
+    >>> whole
+    Sketch(count=4, minimum=1.0, maximum=7.0, exact)
+    >>> float(whole.mean), whole.is_exact
+    (3.0, True)
+    """
+
+    minimum: float = float("nan")
+    maximum: float = float("nan")
+    count: int = 0
+    missing: int = 0
+    exponent: int | None = None
+    places: Float64Array | Int64Array = None  # type: ignore[assignment]
+    moments: Float64Array = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if self.places is None:
+            self.places, self.moments = np.empty(0), np.empty((0, 1))
+
+    @classmethod
+    def from_values(
+        cls, values: ArrayLike, weights: ArrayLike | None = None, *, cell_width: float | None = None
+    ) -> Sketch:
+        """Sketch of one column; NaN is counted and left out.
+
+        Parameters
+        ----------
+        values : array-like of shape (n,)
+        weights : array-like of shape (n,), optional
+            A weight of 2 is a repetition, a weight of 0 a removal.
+        cell_width : float, optional
+            Keep cells of at most this width. By default the distinct values are kept, and once there are more than
+            32768 of them the narrowest cells of which no more than that are occupied.
+        """
+        column = as_column(values)
+        mass = as_weights(weights, len(column), "weights")
+        if cell_width is not None and not (isfinite(cell_width) and cell_width > 0):
+            raise ValueError(f"cell_width must be a positive number, got {cell_width!r}.")
+        sketch = Sketch.exact(column, mass)
+        if cell_width is None:
+            return sketch.limited_to(SketchCapacity())
+        exponent = width_exponent(cell_width, sketch.minimum, sketch.maximum)
+        return sketch if exponent is None else sketch.coarsened(exponent)
+
+    @classmethod
+    def exact(cls, column: FloatArray, weights: Float64Array | None = None) -> Sketch:
+        """The distinct values of a column and their weights, however many there are."""
+        values, mass, missing = valid_values(column, weights)
+        return replace(cls.sorted(values, mass), missing=missing)
+
+    @classmethod
+    def sorted(cls, values: Float64Array, mass: Float64Array | None) -> Sketch:
+        """The same of finite values with positive weights, in an array that is sorted for it."""
+        if not len(values):
+            return Sketch()
+        if mass is None:
+            values.sort()
+            mass = np.ones(len(values))
+        else:
+            order = np.argsort(values, kind="stable")
+            values, mass = values[order], mass[order]
+        distinct, moments = _runs(values, mass[:, None])
+        return Sketch(float(distinct[0]), float(distinct[-1]), len(values), 0, None, distinct, moments)
+
+    def add(self, values: ArrayLike, weights: ArrayLike | None = None) -> Sketch:
+        """Take in more values of the same column, in place; returns the sketch itself."""
+        total = self + Sketch.from_values(values, weights)
+        self.__dict__ = total.__dict__
+        return self
+
+    def __add__(self, other: Sketch) -> Sketch:
+        if not isinstance(other, Sketch):
+            return NotImplemented
+        return self.merged(other).limited_to(SketchCapacity())
+
+    def __radd__(self, other: object) -> Sketch:
+        if other == 0:  # so that sum(sketches) works
+            return replace(self)
+        return NotImplemented
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # not what follows from them
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def __repr__(self) -> str:
+        kind = "exact" if self.is_exact else f"{len(self)} cells of 2**{self.exponent}"
+        missing = f", missing={self.missing}" if self.missing else ""
+        return f"Sketch(count={self.count}, minimum={self.minimum}, maximum={self.maximum}{missing}, {kind})"
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the values themselves are kept, so that every integral of the sketch is exact."""
+        return self.exponent is None
+
+    @property
+    def cell_width(self) -> float:
+        """Width of the cells, 0 for an exact sketch."""
+        return 0.0 if self.exponent is None else 2.0**self.exponent
+
+    @cached_property
+    def weight(self) -> float:
+        """Sum of the weights."""
+        with np.errstate(over="ignore"):
+            return float(self.moments[:, 0].sum())
+
+    @property
+    def range(self) -> float:
+        """maximum - minimum."""
+        return self.maximum - self.minimum
+
+    @property
+    def mean(self) -> float:
+        """Mean of the values, exact up to rounding."""
+        return self.minimum + self._centre_and_std[0]
+
+    @property
+    def std(self) -> float:
+        """Standard deviation (ddof=0), exact up to rounding."""
+        return self._centre_and_std[1]
+
+    @cached_property
+    def _centre_and_std(self) -> tuple[float, float]:
+        """Mean less minimum, and standard deviation."""
+        if not self.count or not self.range:
+            nothing = 0.0 if self.count else float("nan")
+            return nothing, nothing
+        # Relative to the range: squares of very large or very small numbers would overflow.
+        places, width, mass = self.offsets / self.range, self.cell_width / self.range, self.moments[:, 0]
+        sums = (self.moments.T @ np.ones(len(self))).tolist()
+        centre = float(places @ mass) / sums[0]
+        if not self.is_exact:
+            centre += width * sums[1] / sums[0]
+        places -= centre
+        square = float(places * places @ mass)
+        if not self.is_exact:
+            square += 2 * width * float(places @ self.moments[:, 1]) + width**2 * sums[2]
+        return centre * self.range, sqrt(max(square, 0.0) / sums[0]) * self.range
+
+    @cached_property
+    def offsets(self) -> Float64Array:
+        """Positions of the values, or of the centres of the cells, relative to the minimum."""
+        if self.exponent is None or not self.count:
+            return np.asarray(self.places - self.minimum, dtype=float)
+        first = self.places[0]
+        within = self.minimum - first * self.cell_width  # exact, whatever the offset of the data
+        return np.asarray((self.places - first) * self.cell_width + (0.5 * self.cell_width - within))
+
+    def merged(self, other: Sketch) -> Sketch:
+        """Both together, in the coarser cells of the two and no coarser, however many there are."""
+        if not other.count or not self.count:
+            full = self if self.count else other
+            return replace(full, missing=self.missing + other.missing)
+        exponents = [one.exponent for one in (self, other) if one.exponent is not None]
+        if exponents:
+            # However far out the other's values lie, the numbers of their cells must be whole numbers still.
+            largest = max(abs(end) for one in (self, other) for end in (one.minimum, one.maximum))
+            exponents.append(finest_exponent(largest))
+        left, right = (one.coarsened(max(exponents)) if exponents else one for one in (self, other))
+        places, moments = core.merge(left.places, left.moments, right.places, right.moments)
+        return Sketch(
+            min(self.minimum, other.minimum),
+            max(self.maximum, other.maximum),
+            self.count + other.count,
+            self.missing + other.missing,
+            left.exponent,
+            places,
+            moments,
+        )
+
+    def coarsened(self, exponent: int) -> Sketch:
+        """The same values in cells of 2**exponent, which must not be finer than the cells that there are."""
+        if self.exponent == exponent or not self.count:
+            return self
+        if self.exponent is None:
+            finest = finest_exponent(max(abs(self.minimum), abs(self.maximum)))
+            if exponent < finest:
+                raise ValueError(f"cells must be 2**{finest} wide at least for these values, got 2**{exponent}.")
+            places, moments = core.cut(self.places, np.ascontiguousarray(self.moments[:, 0]), exponent)
+        elif exponent < self.exponent:
+            raise ValueError(f"cells of 2**{self.exponent} cannot be divided into cells of 2**{exponent}.")
+        else:
+            places, moments = core.widen(self.places, self.moments, exponent - self.exponent)
+        return replace(self, exponent=exponent, places=places, moments=moments)
+
+    def coarsened_to_width(self, width: float) -> Sketch:
+        """The coarsest cells that are no wider than `width`, or the values where there are no more of them than cells.
+
+        However a column was gathered, this leads to the same cells, so that it makes no difference to any result. Where
+        the values would be kept, cells are left as fine as they are.
+        """
+        exponent = width_exponent(width, self.minimum, self.maximum)
+        if exponent is None or (self.exponent is not None and self.exponent >= exponent):
+            return self
+        return self if keeps_values(exponent, self.range, self.count) else self.coarsened(exponent)
+
+    def error_bound(self, bandwidth: float, kernel: str = "polyexp", order: int = 4) -> float:
+        """The most that the cells can move the kernel density integral T at this bandwidth, anywhere.
+
+        A cell's Taylor expansion stops after the third moment; the rest is at most ``(w/2h)^4 / 24 max|G''''|``, and
+        enters T twice, divided by P_h(X(1), X(N)) >= G(range/h) - 1/2.
+        """
+        if not 0 < bandwidth < inf:
+            raise ValueError(f"bandwidth must be positive and finite, got {bandwidth!r}.")
+        chosen = get_kernel(kernel, order)
+        if self.is_exact:
+            return 0.0
+        return 2 * cell_error(chosen, self.cell_width / bandwidth) / least_total(chosen, self.range / bandwidth)
+
+    def to_bytes(self) -> bytes:
+        """The sketch as bytes: versioned, little-endian, with a checksum."""
+        return encoding.pack(**self.__getstate__())
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Sketch:
+        """The sketch that `to_bytes` wrote; anything else is a ValueError."""
+        return cls(*encoding.unpack(data))
+
+    def limited_to(self, room: SketchCapacity) -> Sketch:
+        """Coarsened as little as brings it down to what there is room for.
+
+        A part of a column never needs wider cells than the whole, so that parts that were brought down before they are
+        merged lead to the same cells as the whole, in any order.
+        """
+        if len(self) <= (room.values if self.is_exact else room.cells):
+            return self
+        finest = self.exponent
+        if finest is None:  # the narrowest cells that tell neighbouring numbers apart
+            finest = finest_exponent(max(abs(self.minimum), abs(self.maximum)))
+        return self.coarsened(finest + core.doublings(self.places, finest, room.cells))
+
+
+def _runs(places: Float64Array | Int64Array, moments: Float64Array) -> tuple[Float64Array | Int64Array, Float64Array]:
+    """Equal neighbours added up."""
+    first = np.flatnonzero(np.concatenate([[True], places[1:] != places[:-1]]))
+    if len(first) == len(places):
+        return places, moments
+    return places[first], np.add.reduceat(moments, first, axis=0)

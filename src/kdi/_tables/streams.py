@@ -1,0 +1,322 @@
+"""Streams: sketches of a source, and sources transformed batch by batch, into batches or into a file."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn import get_config
+from sklearn.utils.validation import check_is_fitted
+
+from kdi._sketch.partitions import ArrayPartitions, PartitionedTable, sketch_partitions
+from kdi._sketch.sketch import Sketch
+from kdi._tables.arrow_partitions import ArrowPartitions
+from kdi._tables.frames import read_frame
+from kdi._tables.sinks import sink_kind, sink_path, write_batches
+from kdi._tables.sources import Source, is_dataframe, is_lazy_frame, is_source, open_source, require_pyarrow
+from kdi._utils.atomic_write import atomic_write
+from kdi._utils.names import features_and_weights, format_names
+from kdi._utils.public import public_in
+from kdi._utils.typing import FloatArray
+from kdi._utils.validation import as_weights, check_feature_names, check_finite
+
+TableFunction = Callable[[FloatArray], Any]
+ROW = re.compile(r"(\bin row )(\d+)(?=[.:])")  # as messages end
+
+
+@public_in("kdi")
+def sketch_table(
+    source: Any, columns: Iterable[str] | str | None = None, weights: Any = None, progress: bool = False
+) -> dict[str, Sketch]:
+    """Sketches of the columns of a table that need not fit in memory.
+
+    Parameters
+    ----------
+    source : path, glob or list of them, object with an Arrow stream, frame or array
+        Parquet and CSV files, a pyarrow Table, RecordBatchReader or Dataset, a polars LazyFrame or a DuckDB relation
+        are read batch by batch. Columns of an array are called "x0", "x1", ….
+    columns : list of str, optional
+        The columns to sketch; by default all, which must then be numeric, but that of the weights.
+    weights : str or array-like of shape (n_rows,), optional
+        The name of a column, or one weight a row. A weight of 2 is a repetition, a weight of 0 a removal.
+    progress : bool, default=False
+        Whether to show a progress bar on stderr.
+
+    Returns
+    -------
+    dict of str to Sketch
+        Sketches of parts of a table add up, and `KDITransformer.fit_sketches` takes them.
+
+    Notes
+    -----
+    One reading is enough where cells of the width that alpha = 1 calls for are sure to be found in it; otherwise there
+    is a second one, of sources that can be read again.
+
+    Examples
+    --------
+    >>> import kdi
+    >>> kdi.sketch_table([[1.0, 10.0], [2.0, 30.0]], columns=["x1"])
+    {'x1': Sketch(count=2, minimum=10.0, maximum=30.0, exact)}
+    """
+    parts = _parts_of(source, columns, weights, progress)
+    return dict(zip(parts.names or [], sketch_partitions(parts), strict=True))
+
+
+def _parts_of(source: Any, columns: Iterable[str] | str | None, weights: Any, progress: bool) -> PartitionedTable:
+    if is_source(source) or is_dataframe(source):
+        return ArrowPartitions(source, weights, columns=columns, progress=progress, argument="weights")
+    values = read_frame(source).values
+    names = [f"x{j}" for j in range(values.shape[1])]
+    features, weight_column = features_and_weights(columns, weights, names)
+    given = weights if weight_column is None else values[:, names.index(weight_column)]
+    place_of = {name: place for place, name in enumerate(names)}
+    table = values if features == names else values[:, [place_of[name] for name in features]]
+    return ArrayPartitions(table, as_weights(given, len(values), "weights"), names=features)
+
+
+def table_function(estimator: Any, method: str = "transform") -> TableFunction:
+    """A method of a fitted estimator as a function of plain tables, which it may overwrite."""
+    plain = copy.copy(estimator)
+    vars(plain).pop("feature_names_in_", None)  # names were checked, and tables have none
+    plain._sklearn_output_config = {"transform": "default"}
+    if hasattr(plain, "copy"):
+        plain.copy = False
+
+    def function(table: FloatArray) -> Any:
+        try:
+            return np.asarray(getattr(plain, method)(table))
+        except ValueError:
+            check_finite(estimator, np.flatnonzero(np.isinf(table).any(axis=0)))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of tables without names
+                getattr(estimator, method)(table)  # the same error, but with the names of columns
+            raise
+
+    return function
+
+
+def check_features(estimator: Any, schema: Any) -> None:
+    """Raise unless the columns are those that the estimator was fitted on, in their order, and numbers."""
+    from kdi._tables.arrow import check_numeric_columns
+
+    check_is_fitted(estimator)
+    check_feature_names(estimator, list(schema.names), len(schema), reset=False)
+    check_numeric_columns(schema)
+
+
+def transform_batches(
+    function: TableFunction, source: Source, features: list[str], schema: Any, progress: bool = False
+) -> Iterator[Any]:
+    """The batches of a source with the features transformed; `schema` is that of the result."""
+    import pyarrow as pa
+
+    from kdi._tables.arrow import common_dtype, select_fields
+
+    place_of = {name: place for place, name in enumerate(source.names)}
+    places = [place_of[name] for name in features]
+    dtype = common_dtype(select_fields(source.schema, features))
+
+    def transformed(batches: Iterator[Any]) -> Iterator[Any]:
+        start = 0
+        for batch in batches:
+            columns = list(batch.columns)
+            with _rows_from(start):
+                changed = _transformed(function, [columns[j] for j in places], dtype)
+            for place, column in zip(places, changed, strict=True):
+                columns[place] = column
+            start += batch.num_rows
+            yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+    return transformed(source.batches(progress))  # which is asked now, and may say no
+
+
+@contextmanager
+def _rows_from(start: int) -> Iterator[None]:
+    """Errors that count rows from the beginning of a source, not from that of a batch, which is its row `start`."""
+    try:
+        yield
+    except ValueError as error:
+        text = ROW.sub(lambda found: f"{found[1]}{start + int(found[2])}", str(error))
+        if text == str(error):
+            raise
+        raise ValueError(text) from error
+
+
+def _transformed(function: TableFunction, columns: list[Any], dtype: Any) -> list[Any]:
+    """Columns of Arrow through a function of tables, as float64 or float32."""
+    import pyarrow as pa
+
+    from kdi._tables.arrow import as_floats
+
+    n_rows = len(columns[0])
+    if not n_rows:
+        return [pa.array([], pa.from_numpy_dtype(dtype)) for _ in columns]
+    table = np.empty(
+        (n_rows, len(columns)), dtype=dtype, order="F"
+    )  # columns of the result are then arrays as they are
+    for j, column in enumerate(columns):
+        table[:, j] = as_floats(column)
+    result = np.asarray(function(table), dtype=dtype, order="F")
+    return [pa.array(result[:, j]) for j in range(len(columns))]
+
+
+def transformed_schema(schema: Any, features: list[str]) -> Any:
+    """The schema with features as floats: float32 where all of them are, float64 otherwise."""
+    import pyarrow as pa
+
+    from kdi._tables.arrow import common_dtype, select_fields
+
+    dtype = common_dtype(select_fields(schema, features))
+    chosen, kind = set(features), pa.from_numpy_dtype(dtype)
+    fields = [field.with_type(kind) if field.name in chosen else field for field in schema]
+    return pa.schema(fields, metadata=_metadata(schema.metadata, chosen, dtype.name))
+
+
+def _metadata(metadata: dict[bytes, bytes] | None, changed: set[str], dtype: str) -> dict[bytes, bytes] | None:
+    """Metadata of a schema, in which what pandas notes of its columns agrees with the new types."""
+    if not metadata or b"pandas" not in metadata:
+        return metadata
+    others = {key: value for key, value in metadata.items() if key != b"pandas"}
+    try:
+        notes = json.loads(metadata[b"pandas"])
+        for column in notes["columns"]:
+            if column["field_name"] in changed:
+                column.update(pandas_type=dtype, numpy_type=dtype, metadata=None)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return others
+    return {**others, b"pandas": json.dumps(notes).encode()}
+
+
+def transform_source(estimator: Any, source: Any, function: TableFunction | None = None) -> Any:
+    """What the transform of a source is: of the same kind where that is in memory or lazy, else a RecordBatchReader.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+    source : anything that `open_source` takes
+    function : callable, optional
+        Maps a table of NumPy, which it may overwrite, to one of the same shape; the estimator's transform by default.
+    """
+    pa = require_pyarrow()
+    from kdi._tables.arrow import select_fields
+
+    in_memory = isinstance(source, pa.Table | pa.RecordBatch)
+    if function is None:
+        _check_output(estimator, in_memory)
+        function = table_function(estimator)
+    opened = open_source(source)
+    features = opened.usual
+    check_features(estimator, select_fields(opened.schema, features))
+    schema = transformed_schema(opened.schema, features)
+    if is_lazy_frame(source):
+        return _transform_lazy_frame(source, function, schema)
+    batches = transform_batches(function, opened, features, schema)
+    if not in_memory:
+        return pa.RecordBatchReader.from_batches(schema, batches)
+    table = pa.Table.from_batches(batches, schema=schema)
+    if isinstance(source, pa.Table):
+        return table
+    found = table.combine_chunks().to_batches()
+    return found[0] if found else pa.RecordBatch.from_pylist([], schema=schema)
+
+
+def _check_output(estimator: Any, in_memory: bool) -> None:
+    """Raise where set_output asks for frames, which scikit-learn makes of the result in memory."""
+    asked = getattr(estimator, "_sklearn_output_config", {}).get("transform") or get_config()["transform_output"]
+    if asked == "pandas" or (asked != "default" and not in_memory):
+        raise ValueError(f"the transform of a stream is a stream, but set_output asks for {asked}; ask for 'default'.")
+
+
+def _transform_lazy_frame(frame: Any, function: TableFunction, schema: Any) -> Any:
+    import polars as pl
+
+    dtype = schema.types[0].to_pandas_dtype()
+
+    def transform(part: Any) -> Any:
+        columns = [part.get_column(name).to_arrow() for name in schema.names]
+        return pl.DataFrame(dict(zip(schema.names, _transformed(function, columns, dtype), strict=True)))
+
+    kind = pl.Float32 if dtype == np.float32 else pl.Float64
+    return frame.map_batches(transform, schema=dict.fromkeys(schema.names, kind), streamable=True)
+
+
+@dataclass(frozen=True)
+class TransformedStream:
+    """Batches that are made as they are read."""
+
+    batches: Iterator[Any]
+    schema: Any
+    features: list[str]  # the columns that were transformed
+
+
+def transform_named(
+    estimator: Any, source: Any, *, text: bool = False, progress: bool = False, function: TableFunction | None = None
+) -> TransformedStream:
+    """A source with its features, which are found by name, transformed; other columns pass through.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+    source : anything that `open_source` takes
+    text : bool, default=False
+        Whether other columns of CSV files pass as the text that stands there.
+    progress : bool, default=False
+        Whether to show a progress bar on stderr.
+    function : callable, optional
+        As in `transform_source`.
+    """
+    require_pyarrow()
+    from kdi._tables.arrow import select_fields
+
+    check_is_fitted(estimator)
+    names = getattr(estimator, "feature_names_in_", None)
+    features = None if names is None else [str(name) for name in names]
+    opened = open_source(source, numbers=features, text=text)
+    if features is None:
+        features = opened.usual
+    else:
+        there = set(opened.names)
+        missing = [name for name in features if name not in there]
+        if missing:
+            raise ValueError(
+                f"there is no column {format_names(missing)}, which {type(estimator).__name__} was fitted on; "
+                f"the columns are {format_names(opened.names, 20)}."
+            )
+    check_features(estimator, select_fields(opened.schema, features))
+    schema = transformed_schema(opened.schema, features)
+    batches = transform_batches(function or table_function(estimator), opened, features, schema, progress)
+    return TransformedStream(batches, schema, features)
+
+
+def write_stream(
+    estimator: Any, source: Any, sink: Any, progress: bool = False, function: TableFunction | None = None
+) -> int:
+    """Transform a source into a Parquet or CSV file, batch by batch, and return the number of rows.
+
+    Features are found by name; other columns pass through. The file is written aside and put in its place when it is
+    whole, so that an error leaves what was there, and `sink` may be one of the files that are read.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+    source : anything that `open_source` takes
+    sink : path of the file: CSV where it ends in .csv or .csv.gz, Parquet otherwise
+    progress : bool, default=False
+        Whether to show a progress bar on stderr.
+    function : callable, optional
+        As in `transform_source`.
+    """
+    check_is_fitted(estimator)
+    path = sink_path(sink)
+    kind = sink_kind(path)
+    stream = transform_named(estimator, source, text=kind == "CSV", progress=progress, function=function)
+    with atomic_write(path) as aside:
+        compressed = path.lower().endswith(".gz")
+        return write_batches(stream.batches, stream.schema, aside, kind, stream.features, gzip=compressed)

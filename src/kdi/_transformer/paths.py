@@ -1,0 +1,133 @@
+"""alpha_path: the transformation at many bandwidths, from one reading of the data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from copy import copy
+from typing import Any, overload
+
+import numpy as np
+
+from kdi._transformer.transformer import KDITransformer
+from kdi._utils.public import public_in
+from kdi._utils.typing import Float64Array, KernelName, OutOfRange
+from kdi._utils.validation import as_numbers
+
+# From near the quantile transform to near min-max scaling, in steps of about a third; 1 is among them.
+LOWER = (0.05, 0.07, 0.1, 0.13, 0.18, 0.24, 0.32, 0.42, 0.56, 0.75)
+ALPHAS = (*LOWER, 1.0, 1.3, 1.7, 2.2, 2.9, 3.8, 5.0, 6.3, 8.0, 10.0)
+
+
+def check_alphas(alphas: Any) -> Float64Array:
+    """Bandwidth factors as distinct numbers, ascending; the usual ones for None."""
+    given = as_numbers(ALPHAS if alphas is None else alphas, "alphas")
+    if given.ndim != 1 or not given.size or not np.all(given >= 0):  # NaN is not
+        raise ValueError(f"alphas must be a sequence of numbers >= 0 (inf included), got {alphas!r}.")
+    return np.unique(given)
+
+
+@public_in("kdi")
+class AlphaPath(Sequence[KDITransformer]):
+    """Fitted transformers, one for each alpha, that share one reading of the data.
+
+    Attributes
+    ----------
+    alphas : ndarray of shape (n_alphas,)
+        Ascending.
+
+    Examples
+    --------
+    >>> import kdi
+    >>> path = kdi.alpha_path([[0.0], [1.0], [2.0], [100.0]])
+    >>> len(path), path[:3].alphas.tolist()
+    (20, [0.05, 0.07, 0.1])
+    """
+
+    def __init__(self, alphas: Float64Array, finest: KDITransformer) -> None:
+        self.alphas = alphas
+        self._finest = finest  # never handed out: what users have may learn more
+        self._models: dict[int, KDITransformer] = {}
+
+    def __len__(self) -> int:
+        return len(self.alphas)
+
+    @overload
+    def __getitem__(self, place: int) -> KDITransformer: ...
+    @overload
+    def __getitem__(self, place: slice) -> AlphaPath: ...
+    def __getitem__(self, place: int | slice) -> KDITransformer | AlphaPath:
+        places = range(len(self))[place]
+        if isinstance(places, range):
+            return AlphaPath(self.alphas[place], self._finest)
+        if places not in self._models:
+            alpha = float(self.alphas[places])
+            self._models[places] = copy(self._finest) if alpha == self._finest.alpha else self._finest._at(alpha)
+        return self._models[places]
+
+    def __repr__(self) -> str:
+        ends = f" from {self.alphas[0]:g} to {self.alphas[-1]:g}" if len(self) else ""
+        return f"AlphaPath({len(self)} alphas{ends})"
+
+    def transform(self, X: Any) -> Iterator[Any]:
+        """What each transformer makes of X, one after the other, as they are asked for."""
+        return (model.transform(X) for model in self)
+
+
+@public_in("kdi")
+def alpha_path(
+    X: Any,
+    alphas: Any = None,
+    *,
+    sample_weight: Any = None,
+    kernel: KernelName = "polyexp",
+    order: int = 4,
+    output_distribution: str = "uniform",
+    out_of_range: OutOfRange = "clip",
+    n_quantiles: int | None = None,
+    n_jobs: int | None = None,
+) -> AlphaPath:
+    """The transformation at many alphas, from one reading of the data.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features), or a stream
+        As in `KDITransformer.fit`.
+    alphas : sequence of float, default=kdi.ALPHAS
+        Bandwidth factors; 0 and inf are allowed. By default 20 from 0.05 to 10.
+    sample_weight : array-like of shape (n_samples,), or the name of a column of a stream, optional
+    kernel, order, output_distribution, out_of_range, n_quantiles, n_jobs
+        As in `KDITransformer`.
+
+    Returns
+    -------
+    AlphaPath
+        A sequence of fitted `KDITransformer`, by ascending alpha, each made when it is first asked for, its tables when
+        it is first used. `path.transform(X)` gives the transformed arrays, one after the other; `path.alphas`, the
+        alphas.
+
+    Examples
+    --------
+    >>> import kdi
+    >>> X = [[0.0], [1.0], [2.0], [100.0]]
+    >>> path = kdi.alpha_path(X, [0, 1, 10])
+    >>> path
+    AlphaPath(3 alphas from 0 to 10)
+    >>> path[0].alpha
+    0.0
+    >>> for alpha, Z in zip(path.alphas, path.transform(X)):
+    ...     print(alpha, Z.ravel().round(3))
+    0.0 [0.    0.333 0.667 1.   ]
+    1.0 [0.    0.013 0.027 1.   ]
+    10.0 [0.   0.01 0.02 1.  ]
+    """
+    ascending = check_alphas(alphas)
+    finest = KDITransformer(
+        float(ascending[0]),
+        kernel=kernel,
+        order=order,
+        output_distribution=output_distribution,
+        out_of_range=out_of_range,
+        n_quantiles=n_quantiles,
+        n_jobs=n_jobs,
+    )
+    return AlphaPath(ascending, finest.fit(X, sample_weight=sample_weight))

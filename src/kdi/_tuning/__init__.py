@@ -1,0 +1,1 @@
+"""`KDITransformerCV`: the bandwidth factor of each feature, chosen by cross-validation."""

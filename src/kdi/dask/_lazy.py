@@ -1,0 +1,60 @@
+"""Dask's collections through a fitted estimator or past boundaries, block by block: what the client builds."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import dask.array as da
+import numpy as np
+from dask.delayed import Delayed, delayed
+from sklearn.utils.validation import check_is_fitted
+
+from kdi._utils.typing import Float64Array
+from kdi.dask._input import check_collection, check_numeric_columns, is_dask_dataframe
+from kdi.dask._tasks import common_float, dense, frame_of, label_block, map_block, model_for_workers
+
+
+def map_lazily(estimator: Any, X: Any, method: str) -> Any:
+    """X through a method of the estimator, block by block."""
+    check_collection(X, f"estimator.{method}")
+    check_numeric_columns(X)
+    labels = X._meta.columns if is_dask_dataframe(X) else None
+    width, dtype = X.shape[1], common_float(X.dtypes if is_dask_dataframe(X) else [X.dtype])
+    if isinstance(estimator, Delayed):
+        model = delayed(model_for_workers, pure=True)(estimator, is_dask_dataframe(X))
+    else:
+        width, dtype, labels = infer_output(estimator, method, width, dtype, labels)
+        model = delayed(model_for_workers(estimator, is_dask_dataframe(X)), pure=True, traverse=False)
+    function = partial(map_block, method=method, width=width, dtype=dtype, labels=labels)
+    if is_dask_dataframe(X):
+        return X.map_partitions(function, model, meta=function(X._meta, None))
+    X = X.rechunk({1: -1})
+    meta = np.empty((0, 0), dtype=dtype)
+    return X.map_blocks(function, model, chunks=(X.chunks[0], (width,)), dtype=dtype, meta=meta, token=f"kdi-{method}")
+
+
+def infer_output(estimator: Any, method: str, width: int, dtype: Any, labels: Any) -> tuple[int, Any, Any]:
+    """Width, dtype and names of what a method will return, from one row; columns that do not fit are refused by it."""
+    check_is_fitted(estimator)
+    one_hot, there = getattr(estimator, "encode", "ordinal") != "ordinal", method == "transform"
+    # A row that every method takes: zeros are values and numbers of bins, and ones say that a bin is the row's.
+    row = np.full((1, width), float(one_hot and not there), dtype=dtype)
+    found = dense(getattr(estimator, method)(row if labels is None else frame_of(row, None, labels)))
+    if labels is not None and one_hot:
+        text = all(isinstance(label, str) for label in labels)
+        numbered = [f"x{j}" for j in range(estimator.n_features_in_)]
+        labels = (
+            estimator.get_feature_names_out(list(labels) if text else None)
+            if there
+            else getattr(estimator, "feature_names_in_", numbered)
+        )
+    return found.shape[1], found.dtype, labels
+
+
+def label_lazily(x: Any, boundaries: Float64Array) -> Any:
+    """The cluster of each value, lazily."""
+    label = partial(label_block, boundaries=boundaries)
+    if isinstance(x, da.Array):
+        return x.map_blocks(label, dtype=np.int64, meta=np.empty(0, dtype=np.int64), token="kdi-label")
+    return x.map_partitions(label, meta=label(x._meta))
