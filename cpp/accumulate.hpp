@@ -1,4 +1,4 @@
-// One more part of a column, added to cells that stay: what a table that is read in parts needs, in one reading.
+// One more partition of a column, added to existing cells: a table that comes in partitions is read once.
 #pragma once
 
 #include <algorithm>
@@ -10,40 +10,42 @@
 
 namespace kdi {
 
-struct Taken {
+struct PartitionSummary {
     double minimum = std::numeric_limits<double>::infinity();
     double maximum = -std::numeric_limits<double>::infinity();
     std::size_t count = 0, n_missing = 0, n_infinite = 0;
     std::size_t n_new = 0;  // cells that were empty before
-    // Values outside the grid are handed back, for whoever keeps those far cells; their weights where there are weights.
+    // Values that were not added: outside the grid, or not among the known values. The caller stores them. The weights are
+    // empty for an unweighted column.
     std::vector<double> outside, outside_weights;
 };
 
-// Some values that all lie in the grid: places and offsets first, many at a time, and then the additions.
-class Tile {
+// A block of values that all lie in the grid. First compute all cells and offsets in loops that vectorize, then add.
+class ValueBlock {
   public:
-    static constexpr std::size_t size = 256;
+    static constexpr std::size_t max_size = 256;
 
-    // Whether all values lie in the grid and have weight; only then is the tile of use. No loop here has a branch.
+    // Return whether all values lie in the grid and all weights are positive; `add` is valid only then. No loop here has a
+    // branch.
     template <class Number>
-    bool take(const Number* x, std::int64_t stride, const double* weight, std::size_t n, const Grid& grid) {
-        const double begin = static_cast<double>(grid.first), n_cells = static_cast<double>(grid.n_cells), scale = grid.scale;
-        int bad = 0;
+    bool load(const Number* x, std::int64_t stride, const double* weight, std::size_t n, const Grid& grid) {
+        const double first_cell = static_cast<double>(grid.first), n_cells = static_cast<double>(grid.n_cells), scale = grid.scale;
+        int invalid = 0;
         for (std::size_t k = 0; k < n; ++k) {
             const double value = x[static_cast<std::int64_t>(k) * stride], position = value * scale;
-            bad |= !(position >= begin) | !(position < begin + n_cells) | ((position == 0) & (value != 0));
-            // Adding and taking away this number rounds positions below 2^51. Where that was up, the offset is negative, and
-            // the cell is the one before.
-            constexpr double rounding = 6755399441055744.0;  // 1.5 * 2^52
-            const double nearest = (position + rounding) - rounding;
-            const double offset = position - nearest + 0.0, half = std::copysign(0.5, offset);  // of two zeros the positive
-            double place = nearest + (half - 0.5) - begin;
-            place = place > 0 ? place : 0;  // for the conversion, whatever the position is
-            place = place < n_cells ? place : 0;
-            place_[k] = static_cast<std::int32_t>(place);
+            invalid |= !(position >= first_cell) | !(position < first_cell + n_cells) | ((position == 0) & (value != 0));
+            // Adding and subtracting this constant rounds positions below 2^51 to the nearest integer. After rounding up, the
+            // offset is negative, and the cell is the one before.
+            constexpr double integer_rounder = 6755399441055744.0;  // 1.5 * 2^52
+            const double nearest = (position + integer_rounder) - integer_rounder;
+            const double offset = position - nearest + 0.0, half = std::copysign(0.5, offset);  // + 0.0 turns -0.0 into 0.0
+            double index = nearest + (half - 0.5) - first_cell;
+            index = index > 0 ? index : 0;  // keeps the conversion to an integer defined for positions outside the grid and NaN
+            index = index < n_cells ? index : 0;
+            index_[k] = static_cast<std::int32_t>(index);
             z_[k] = offset - half;
         }
-        for (std::size_t k = 0; weight && k < n; ++k) bad |= !(weight[k] > 0);
+        for (std::size_t k = 0; weight && k < n; ++k) invalid |= !(weight[k] > 0);
         double low = x[0], high = x[0];
         for (std::size_t k = 0; k < n; ++k) {
             const double value = x[static_cast<std::int64_t>(k) * stride];
@@ -52,71 +54,72 @@ class Tile {
         }
         low_ = low;
         high_ = high;
-        return !bad;
+        return !invalid;
     }
 
-    void add(const double* weight, std::size_t n, double* moments, Taken& taken) const {
-        taken.minimum = std::min(taken.minimum, low_);
-        taken.maximum = std::max(taken.maximum, high_);
-        taken.count += n;
+    void add(const double* weight, std::size_t n, double* moments, PartitionSummary& summary) const {
+        summary.minimum = std::min(summary.minimum, low_);
+        summary.maximum = std::max(summary.maximum, high_);
+        summary.count += n;
         std::size_t n_new = 0;
         for (std::size_t k = 0; k < n; ++k) {
-            double* m = moments + n_moments * static_cast<std::size_t>(place_[k]);
+            double* m = moments + n_moments * static_cast<std::size_t>(index_[k]);
             n_new += m[0] == 0;
             add_moments(m, weight ? weight[k] : 1.0, z_[k]);
         }
-        taken.n_new += n_new;
+        summary.n_new += n_new;
     }
 
   private:
-    std::int32_t place_[size];
-    double z_[size];
+    std::int32_t index_[max_size];  // cell - grid.first
+    double z_[max_size];
     double low_, high_;
 };
 
-inline void accumulate_one(double value, double mass, bool weighted, const Grid& grid, double* moments, Taken& taken) {
+inline void accumulate_value(double value, double mass, bool weighted, const Grid& grid, double* moments, PartitionSummary& summary) {
     if (value != value) {
-        ++taken.n_missing;
+        ++summary.n_missing;
         return;
     }
     if (std::isinf(value)) {
-        ++taken.n_infinite;
+        ++summary.n_infinite;
         return;
     }
     if (mass == 0) return;
-    taken.minimum = std::min(taken.minimum, value);
-    taken.maximum = std::max(taken.maximum, value);
-    ++taken.count;
-    const double position = value * grid.scale, begin = static_cast<double>(grid.first);
-    const bool near = position >= begin && position < begin + static_cast<double>(grid.n_cells);
-    const Place at(value, near ? position : 0.0);
-    if (!near || at.cell < grid.first) {
-        taken.outside.push_back(value);
-        if (weighted) taken.outside_weights.push_back(mass);
+    summary.minimum = std::min(summary.minimum, value);
+    summary.maximum = std::max(summary.maximum, value);
+    ++summary.count;
+    const double position = value * grid.scale, first_cell = static_cast<double>(grid.first);
+    const bool in_range = position >= first_cell && position < first_cell + static_cast<double>(grid.n_cells);
+    const CellAndOffset at(value, in_range ? position : 0.0);
+    if (!in_range || at.cell < grid.first) {
+        summary.outside.push_back(value);
+        if (weighted) summary.outside_weights.push_back(mass);
         return;
     }
     double* m = moments + n_moments * static_cast<std::size_t>(at.cell - grid.first);
-    taken.n_new += m[0] == 0;
+    summary.n_new += m[0] == 0;
     add_moments(m, mass, at.z);
 }
 
 template <class Number>
-Taken accumulate(const Number* x, std::int64_t stride, const double* weight, std::size_t n, const Grid& grid, double* moments) {
-    Taken taken;
-    Tile tile;
-    for (std::size_t start = 0; start < n; start += Tile::size) {
-        const std::size_t height = std::min(Tile::size, n - start);
-        const Number* part = x + static_cast<std::int64_t>(start) * stride;
-        const double* mass = weight ? weight + start : nullptr;
-        // Arrow's columns lie closely in memory; a constant stride lets the compiler take several values at once.
-        if (stride == 1 ? tile.take(part, 1, mass, height, grid) : tile.take(part, stride, mass, height, grid)) {
-            tile.add(mass, height, moments, taken);
+PartitionSummary accumulate(const Number* x, std::int64_t stride, const double* weight, std::size_t n, const Grid& grid, double* moments) {
+    PartitionSummary summary;
+    ValueBlock block;
+    for (std::size_t start = 0; start < n; start += ValueBlock::max_size) {
+        const std::size_t size = std::min(ValueBlock::max_size, n - start);
+        const Number* values = x + static_cast<std::int64_t>(start) * stride;
+        const double* weights = weight ? weight + start : nullptr;
+        // Arrow's columns are contiguous; a stride known to the compiler lets it vectorize the loads.
+        if (stride == 1 ? block.load(values, 1, weights, size, grid) : block.load(values, stride, weights, size, grid)) {
+            block.add(weights, size, moments, summary);
             continue;
         }
-        for (std::size_t k = 0; k < height; ++k)
-            accumulate_one(part[static_cast<std::int64_t>(k) * stride], mass ? mass[k] : 1.0, mass != nullptr, grid, moments, taken);
+        for (std::size_t k = 0; k < size; ++k)
+            accumulate_value(values[static_cast<std::int64_t>(k) * stride], weights ? weights[k] : 1.0, weights != nullptr, grid, moments,
+                             summary);
     }
-    return taken;
+    return summary;
 }
 
 }  // namespace kdi

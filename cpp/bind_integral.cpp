@@ -6,11 +6,10 @@
 
 namespace kdi {
 
-using Numbers = nb::ndarray<nb::numpy, double>;
-
-// Two neighbouring curves of the sum over cells: the kernel cdf and its density, or the density and its slope.
+// Two consecutive derivatives of the sum over cells: the kernel cdf and its density, or the density and its slope.
 template <bool Slopes>
-std::pair<Numbers, Numbers> bound_integrate(Vector positions, Matrix moments, double width, int order, double bandwidth, Vector knots) {
+std::pair<NumPyFloat64, NumPyFloat64> integrate_cells(Vector positions, Matrix moments, double width, int order, double bandwidth,
+                                                      Vector knots) {
     const Cells cells{positions.data(), moments.data(), positions.shape(0), static_cast<int>(moments.shape(1)), width};
     const std::size_t n = knots.shape(0);
     std::vector<double> one(n), other(n);
@@ -19,26 +18,26 @@ std::pair<Numbers, Numbers> bound_integrate(Vector positions, Matrix moments, do
         const Curves curves = Slopes ? Curves{nullptr, one.data(), other.data()} : Curves{one.data(), other.data(), nullptr};
         choose_integrate(order)(cells, order, bandwidth, knots.data(), n, curves);
     }
-    return {give(std::move(one), {n}), give(std::move(other), {n})};
+    return {to_numpy(std::move(one), {n}), to_numpy(std::move(other), {n})};
 }
 
 template <bool Slopes>
 void bind_integrate(nb::module_& m, const char* name) {
-    m.def(name, &bound_integrate<Slopes>, nb::arg("positions"), nb::arg("moments"), nb::arg("width"), nb::arg("order"), nb::arg("bandwidth"),
-          nb::arg("knots"));
+    m.def(name, &integrate_cells<Slopes>, nb::arg("positions"), nb::arg("moments"), nb::arg("width"), nb::arg("order"),
+          nb::arg("bandwidth"), nb::arg("knots"));
 }
 
-std::pair<Numbers, double> bound_cubics(Vector values, Vector slopes, double given) {
+std::pair<NumPyFloat64, double> cubics_of_levels(Vector values, Vector slopes, double shape_error) {
     const std::size_t n = values.shape(0);
     std::vector<double> coefficients(4 * n);
-    const double worst = cubics(values.data(), slopes.data(), n - 1, given, coefficients.data());
-    return {give(std::move(coefficients), {n, 4}), worst};
+    const double worst = cubics(values.data(), slopes.data(), n - 1, shape_error, coefficients.data());
+    return {to_numpy(std::move(coefficients), {n, 4}), worst};
 }
 
 void bind_integral(nb::module_& m) {
     bind_integrate<false>(m, "integrate");
     bind_integrate<true>(m, "slopes");
-    m.def("cubics", &bound_cubics, nb::arg("values"), nb::arg("slopes"), nb::arg("given"));
+    m.def("cubics", &cubics_of_levels, nb::arg("values"), nb::arg("slopes"), nb::arg("shape_error"));
 }
 
 }  // namespace kdi

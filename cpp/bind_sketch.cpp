@@ -11,92 +11,98 @@
 
 namespace kdi {
 
+// Seven rows, one number per column in each: minimum, maximum, count, weight, standard deviation, missing, infinite. The
+// standard deviation is rough: it comes from a difference of sums of squares.
 template <class Number>
-nb::ndarray<nb::numpy, double> scan(Table2D<const Number> table, OptionalVector weights, int n_threads) {
-    const auto rows = view(table);
-    std::vector<ColumnScan> scans(rows.n_columns);
+NumPyFloat64 scan(Array2D<const Number> array, OptionalVector weights, int n_threads) {
+    const auto rows = view(array);
+    std::vector<ColumnStats> stats(rows.n_columns);
     std::vector<double> shift(rows.n_columns);
     {
         nb::gil_scoped_release release;
-        scan_table(rows, weights ? weights->data() : nullptr, n_threads, scans.data(), shift.data());
+        scan_array(rows, data_or_null(weights), n_threads, stats.data(), shift.data());
     }
     std::vector<double> result(7 * rows.n_columns);
     for (std::size_t j = 0; j < rows.n_columns; ++j) {
-        const ColumnScan& s = scans[j];
+        const ColumnStats& s = stats[j];
         const double mean = s.weight > 0 ? s.sum / s.weight : 0;
         const double variance = s.weight > 0 ? s.square_sum / s.weight - mean * mean : 0;
-        const double row[] = {s.minimum, s.maximum, s.count, s.weight, variance > 0 ? std::sqrt(variance) : 0.0, s.n_missing, s.n_infinite};
-        for (std::size_t k = 0; k < 7; ++k) result[k * rows.n_columns + j] = row[k];
+        const double of_column[] = {s.minimum,   s.maximum, s.count, s.weight, variance > 0 ? std::sqrt(variance) : 0.0,
+                                    s.n_missing, s.n_infinite};
+        for (std::size_t k = 0; k < 7; ++k) result[k * rows.n_columns + j] = of_column[k];
     }
-    return give(std::move(result), {7, rows.n_columns});
+    return to_numpy(std::move(result), {7, rows.n_columns});
 }
 
-using Occupied = std::pair<nb::ndarray<nb::numpy, std::int64_t>, nb::ndarray<nb::numpy, double>>;
-
+// One pair per column: the occupied cells and their moments.
 template <class Number>
-std::vector<Occupied> fill(Table2D<const Number> table, OptionalVector weights, Vector scale, std::vector<std::int64_t> first, std::vector<std::size_t> n_cells,
-                           int n_threads) {
-    const auto rows = view(table);
+std::vector<std::pair<NumPyInt64, NumPyFloat64>> fill(Array2D<const Number> array, OptionalVector weights, Vector scale,
+                                                      std::vector<std::int64_t> first, std::vector<std::size_t> n_cells,
+                                                      int n_threads) {
+    const auto rows = view(array);
     std::vector<Grid> grids;
     for (std::size_t j = 0; j < rows.n_columns; ++j) grids.push_back({scale.data()[j], first[j], n_cells[j]});
-    std::vector<Filled> filled;
+    std::vector<OccupiedCells> occupied;
     {
         nb::gil_scoped_release release;
-        filled = fill_table(rows, weights ? weights->data() : nullptr, grids, n_threads);
+        occupied = fill_array(rows, data_or_null(weights), grids, n_threads);
     }
-    std::vector<Occupied> result;
-    for (Filled& column : filled) {
+    std::vector<std::pair<NumPyInt64, NumPyFloat64>> result;
+    for (OccupiedCells& column : occupied) {
         const std::size_t n = column.cells.size();
-        result.emplace_back(give(std::move(column.cells), {n}), give(std::move(column.moments), {n, n_moments}));
+        result.emplace_back(to_numpy(std::move(column.cells), {n}), to_numpy(std::move(column.moments), {n, n_moments}));
     }
     return result;
 }
 
-auto told(Taken taken) {
-    const std::size_t n_outside = taken.outside.size(), n_weights = taken.outside_weights.size();
-    const double counts[] = {double(taken.count), double(taken.n_missing), double(taken.n_infinite), double(taken.n_new)};
-    return std::make_tuple(std::vector<double>{taken.minimum, taken.maximum, counts[0], counts[1], counts[2], counts[3]},
-                           give(std::move(taken.outside), {n_outside}), give(std::move(taken.outside_weights), {n_weights}));
+// The list (minimum, maximum, count, missing, infinite, newly occupied cells), the values outside and their weights.
+auto to_python(PartitionSummary summary) {
+    const std::size_t n_outside = summary.outside.size(), n_weights = summary.outside_weights.size();
+    const double counts[] = {double(summary.count), double(summary.n_missing), double(summary.n_infinite), double(summary.n_new)};
+    return std::make_tuple(std::vector<double>{summary.minimum, summary.maximum, counts[0], counts[1], counts[2], counts[3]},
+                           to_numpy(std::move(summary.outside), {n_outside}),
+                           to_numpy(std::move(summary.outside_weights), {n_weights}));
 }
 
-// Adds a column to `moments`, the cells from `first` on; what they were and the values that lie outside, with their weights.
+// Add a column in place to `moments`, one row per cell from `first` on.
 template <class Number>
 auto accumulate_column(Column<const Number> column, OptionalVector weights, double scale, std::int64_t first, WritableMatrix moments) {
     const Grid grid{scale, first, moments.shape(0)};
     const std::size_t n = column.shape(0);
-    Taken taken;
+    PartitionSummary summary;
     {
         nb::gil_scoped_release release;
-        taken = accumulate(column.data(), column.stride(0), weights ? weights->data() : nullptr, n, grid, moments.data());
+        summary = accumulate(column.data(), column.stride(0), data_or_null(weights), n, grid, moments.data());
     }
-    return told(std::move(taken));
+    return to_python(std::move(summary));
 }
 
-// Adds a column to `masses`, the weights of the distinct values `places`; returns what `accumulate` does.
+// Add a column in place to `masses`, the weights of distinct known values; return the same as `accumulate`.
 template <class Number>
-auto tally_column(Column<const Number> column, OptionalVector weights, Vector places, WritableVector masses) {
-    Taken taken;
+auto tally_column(Column<const Number> column, OptionalVector weights, Vector known_values, WritableVector masses) {
+    PartitionSummary summary;
     {
         nb::gil_scoped_release release;
-        taken = tally(column.data(), column.stride(0), weights ? weights->data() : nullptr, column.shape(0),
-                      Places(places.data(), places.shape(0)), masses.data());
+        summary = tally(column.data(), column.stride(0), data_or_null(weights), column.shape(0),
+                        DistinctValues(known_values.data(), known_values.shape(0)), masses.data());
     }
-    return told(std::move(taken));
+    return to_python(std::move(summary));
+}
+
+template <class Number>
+void bind_number(nb::module_& m) {
+    m.def("accumulate", &accumulate_column<Number>, nb::arg("column").noconvert(), nb::arg("weights").none(), nb::arg("scale"),
+          nb::arg("first"), nb::arg("moments").noconvert());
+    m.def("tally", &tally_column<Number>, nb::arg("column").noconvert(), nb::arg("weights").none(), nb::arg("known_values"),
+          nb::arg("masses").noconvert());
+    m.def("scan", &scan<Number>, nb::arg("array").noconvert(), nb::arg("weights").none(), nb::arg("n_threads"));
+    m.def("fill", &fill<Number>, nb::arg("array").noconvert(), nb::arg("weights").none(), nb::arg("scale"), nb::arg("first"),
+          nb::arg("n_cells"), nb::arg("n_threads"));
 }
 
 void bind_sketch(nb::module_& m) {
-    m.def("accumulate", &accumulate_column<double>, nb::arg("column").noconvert(), nb::arg("weights").none(), nb::arg("scale"), nb::arg("first"),
-          nb::arg("moments").noconvert());
-    m.def("accumulate", &accumulate_column<float>, nb::arg("column").noconvert(), nb::arg("weights").none(), nb::arg("scale"), nb::arg("first"),
-          nb::arg("moments").noconvert());
-    m.def("tally", &tally_column<double>, nb::arg("column").noconvert(), nb::arg("weights").none(), nb::arg("places"), nb::arg("masses").noconvert());
-    m.def("tally", &tally_column<float>, nb::arg("column").noconvert(), nb::arg("weights").none(), nb::arg("places"), nb::arg("masses").noconvert());
-    m.def("scan", &scan<double>, nb::arg("table").noconvert(), nb::arg("weights").none(), nb::arg("n_threads"));
-    m.def("scan", &scan<float>, nb::arg("table").noconvert(), nb::arg("weights").none(), nb::arg("n_threads"));
-    m.def("fill", &fill<double>, nb::arg("table").noconvert(), nb::arg("weights").none(), nb::arg("scale"), nb::arg("first"),
-          nb::arg("n_cells"), nb::arg("n_threads"));
-    m.def("fill", &fill<float>, nb::arg("table").noconvert(), nb::arg("weights").none(), nb::arg("scale"), nb::arg("first"),
-          nb::arg("n_cells"), nb::arg("n_threads"));
+    bind_number<double>(m);
+    bind_number<float>(m);
 }
 
 }  // namespace kdi

@@ -1,4 +1,4 @@
-// Sorted places and their moments: sorted values into cells, cells into wider ones, and two sketches into one.
+// Sorted keys and their moments: sorted values cut into cells, cells widened, and two sketches merged.
 #pragma once
 
 #include <cmath>
@@ -8,43 +8,48 @@
 
 namespace kdi {
 
-// Distinct values with their weights, or cells with their four moments, in ascending order.
-template <class PlaceType>
-struct Sorted {
-    std::size_t width;  // moments of a place
-    std::vector<PlaceType> places;
+// Ascending keys with their moments: distinct values (double keys) with one moment, the weight, or cells (integer keys) with
+// all four.
+template <class Key>
+struct SortedMoments {
+    std::size_t moments_per_key;
+    std::vector<Key> keys;
     std::vector<double> moments;
 
-    void add(PlaceType place, const double* moment) {
-        if (places.empty() || places.back() != place) {
-            places.push_back(place);
-            moments.insert(moments.end(), moment, moment + width);
+    // Append a key, or add to the last key's moments if the two are equal.
+    void add(Key key, const double* moment) {
+        if (keys.empty() || keys.back() != key) {
+            keys.push_back(key);
+            moments.insert(moments.end(), moment, moment + moments_per_key);
             return;
         }
-        double* last = moments.data() + moments.size() - width;
-        for (std::size_t k = 0; k < width; ++k) last[k] += moment[k];
+        double* last = moments.data() + moments.size() - moments_per_key;
+        for (std::size_t k = 0; k < moments_per_key; ++k) last[k] += moment[k];
     }
 };
 
-class Ruler {
+// The function from a value to its cell of width 2^exponent and its offset in that cell.
+class CellLocator {
   public:
-    explicit Ruler(int exponent) : exponent_(exponent), usual_(exponent > -1000 && exponent < 1000) {
-        if (usual_) scale_ = std::ldexp(1.0, -exponent);  // or else there is no such number to multiply by
+    explicit CellLocator(int exponent) : exponent_(exponent), has_scale_(exponent > -1000 && exponent < 1000) {
+        if (has_scale_) scale_ = std::ldexp(1.0, -exponent);  // elsewhere 2^-exponent may overflow or underflow
     }
-    Place operator()(double value) const { return Place(value, usual_ ? value * scale_ : std::ldexp(value, -exponent_)); }
+    CellAndOffset operator()(double value) const {
+        return CellAndOffset(value, has_scale_ ? value * scale_ : std::ldexp(value, -exponent_));
+    }
 
   private:
     int exponent_;
-    bool usual_;
+    bool has_scale_;
     double scale_ = 0;
 };
 
-// The cells of 2^exponent that ascending values lie in; |value / 2^exponent| is below 2^51.
-inline Sorted<std::int64_t> cut(const double* values, const double* weights, std::size_t n, int exponent) {
-    Sorted<std::int64_t> result{n_moments, {}, {}};
-    const Ruler ruler(exponent);
+// Cut ascending values into cells of width 2^exponent; |value / 2^exponent| must be below 2^51.
+inline SortedMoments<std::int64_t> cut(const double* values, const double* weights, std::size_t n, int exponent) {
+    SortedMoments<std::int64_t> result{n_moments, {}, {}};
+    const CellLocator locate(exponent);
     for (std::size_t k = 0; k < n; ++k) {
-        const Place at = ruler(values[k]);
+        const CellAndOffset at = locate(values[k]);
         double moment[n_moments] = {};
         add_moments(moment, weights[k], at.z);
         result.add(at.cell, moment);
@@ -52,12 +57,12 @@ inline Sorted<std::int64_t> cut(const double* values, const double* weights, std
     return result;
 }
 
-// Cells that are 2^levels times as wide: moments shift by the binomial formula.
-inline Sorted<std::int64_t> widen(const std::int64_t* cells, const double* moments, std::size_t n, int levels) {
-    Sorted<std::int64_t> result{n_moments, {}, {}};
-    const double ratio = std::ldexp(1.0, -levels);
+// Merge cells into cells 2^n_doublings times as wide; moments shift to the new centres by the binomial formula.
+inline SortedMoments<std::int64_t> widen(const std::int64_t* cells, const double* moments, std::size_t n, int n_doublings) {
+    SortedMoments<std::int64_t> result{n_moments, {}, {}};
+    const double ratio = std::ldexp(1.0, -n_doublings);
     for (std::size_t k = 0; k < n; ++k) {
-        const std::int64_t cell = levels < 63 ? cells[k] >> levels : -(cells[k] < 0);
+        const std::int64_t cell = n_doublings < 63 ? cells[k] >> n_doublings : -(cells[k] < 0);
         const double shift = (static_cast<double>(cells[k]) + 0.5) * ratio - static_cast<double>(cell) - 0.5;
         const double* m = moments + n_moments * k;
         const double m0 = m[0], m1 = m[1] * ratio, m2 = m[2] * ratio * ratio, m3 = m[3] * ratio * ratio * ratio;
@@ -68,7 +73,8 @@ inline Sorted<std::int64_t> widen(const std::int64_t* cells, const double* momen
     return result;
 }
 
-inline int n_bits(std::uint64_t number) {
+// The number of bits up to the highest one that is set.
+inline int bit_width(std::uint64_t number) {
     int bits = 0;
     for (int half = 32; half; half /= 2)
         if (number >> half) {
@@ -78,40 +84,41 @@ inline int n_bits(std::uint64_t number) {
     return bits + (number != 0);
 }
 
-// How many times the width of cells must be doubled until at most `most` of them are occupied; cell(k) ascends with k.
-// Two cells become one when the numbers do not differ in any higher bit.
-template <class Cell>
-int doublings(std::size_t n, std::size_t most, Cell cell) {
-    std::size_t apart[65] = {};  // pairs of neighbours that differ up to this bit
-    std::int64_t before = n ? cell(0) : 0;
+// Return how many times the cell width must double until at most `most` cells are occupied; cell_at(k) ascends with k.
+// After b doublings two cells are one exactly if their numbers agree in all bits above the lowest b.
+template <class CellAt>
+int doublings(std::size_t n, std::size_t most, CellAt cell_at) {
+    std::size_t n_pairs[65] = {};  // n_pairs[b]: neighbouring pairs whose highest differing bit is the b-th; b = 0 if equal
+    std::int64_t previous = n ? cell_at(0) : 0;
     for (std::size_t k = 1; k < n; ++k) {
-        const std::int64_t here = cell(k);
-        ++apart[n_bits(static_cast<std::uint64_t>(here ^ before))];
-        before = here;
+        const std::int64_t cell = cell_at(k);
+        ++n_pairs[bit_width(static_cast<std::uint64_t>(cell ^ previous))];
+        previous = cell;
     }
-    std::size_t n_cells = n ? n - apart[0] : 0;
+    std::size_t n_cells = n ? n - n_pairs[0] : 0;
     int times = 0;
-    while (times < 63 && n_cells > most) n_cells -= apart[++times];
+    while (times < 63 && n_cells > most) n_cells -= n_pairs[++times];
     return times;
 }
 
-template <class PlaceType>
-struct SortedView {
-    const PlaceType* places;
+template <class Key>
+struct SortedMomentsView {
+    const Key* keys;
     const double* moments;
     std::size_t n;
 };
 
-template <class PlaceType>
-Sorted<PlaceType> merge(SortedView<PlaceType> one, SortedView<PlaceType> other, std::size_t width) {
-    Sorted<PlaceType> result{width, {}, {}};
-    result.places.reserve(one.n + other.n);
-    result.moments.reserve(width * (one.n + other.n));
+// Merge two ascending sequences; the moments of equal keys are added.
+template <class Key>
+SortedMoments<Key> merge(SortedMomentsView<Key> one, SortedMomentsView<Key> other, std::size_t moments_per_key) {
+    SortedMoments<Key> result{moments_per_key, {}, {}};
+    result.keys.reserve(one.n + other.n);
+    result.moments.reserve(moments_per_key * (one.n + other.n));
     for (std::size_t i = 0, j = 0; i < one.n || j < other.n;) {
-        const bool left = j == other.n || (i < one.n && one.places[i] <= other.places[j]);
-        const SortedView<PlaceType>& from = left ? one : other;
-        std::size_t& k = left ? i : j;
-        result.add(from.places[k], from.moments + width * k);
+        const bool from_one = j == other.n || (i < one.n && one.keys[i] <= other.keys[j]);
+        const SortedMomentsView<Key>& from = from_one ? one : other;
+        std::size_t& k = from_one ? i : j;
+        result.add(from.keys[k], from.moments + moments_per_key * k);
         ++k;
     }
     return result;

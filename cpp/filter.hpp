@@ -1,15 +1,15 @@
-// Sums of kernel tails over sorted cells, as filters with a short state.
+// Sums of kernel tails over sorted cells, computed by recursive filters with a short state.
 //
 //     tails(x) = sum over cells c <= x of  sum_k  m_k (-w/b)^k / k!  S^(k)((x - c) / b)
 //
 // S(u) = 1 - G(u) is the tail of the kernel and S^(k) its k-th derivative; m_k are a cell's moments, w its width and b the
-// bandwidth. Both kernels have tails that are sums of (polynomials times) exponentials, so the sum at one position follows
-// from the sum at the position before it. The state is kept relative to the current position: nothing cancels or overflows.
+// bandwidth. The tails of both kernels are sums of (polynomials times) exponentials, so the sum at one position follows from
+// the sum at the previous position. The state is stored relative to the current position: nothing cancels or overflows.
 //
-// A filter is made with cell_step = -w/b (+w/b when the line is walked from the right) and has
-//     move(gap)                 go on to the next cell,
-//     add(moments)              take that cell in,
-//     read(gap, tail)           tails and their derivatives a little further on; the state stays where it is.
+// A filter is constructed with cell_step = -w/b (+w/b for cells in descending order) and has
+//     move(gap)                        move the state to the next cell,
+//     add(moments, moments_per_cell)   add the cell at the current position,
+//     read(gap)                        return the sum of tails, and its derivatives, at a distance; the state does not change.
 // Gaps are in units of the bandwidth.
 #pragma once
 
@@ -20,30 +20,33 @@
 #include <vector>
 
 #include "gaussian_exponentials.hpp"
+#include "moments.hpp"
 
 namespace kdi {
 
-constexpr int n_taylor = 4;              // moments 0 to 3
-constexpr double negligible_gap = 700;   // exp(-700) is about the last normal number
+constexpr double negligible_gap = 700;  // exp(-700) is close to the smallest normal number
 
-// A sum of tails S(u), of -S'(u) and of S''(u).
-struct Tail {
-    double value = 0, slope = 0, curve = 0;
+// Sums of S(u), of -S'(u) and of S''(u).
+struct TailSums {
+    double value = 0, slope = 0, curvature = 0;
 };
 
-// exp(-u) times a polynomial of degree `order`, in the basis u^l / l!. Common orders are known to the compiler.
+// A sum of tails that are exp(-u) times a polynomial of degree `order`, in the basis u^l / l!. Common orders are compile-time
+// constants; CompiledOrder 0 stands for any other order.
 template <int CompiledOrder>
 class PolyexpFilter {
 public:
     PolyexpFilter(int order, double cell_step) : order_(order) {
         if constexpr (CompiledOrder == 0) {
-            for (auto* numbers : {&state_, &power_, &inject_[0], &inject_[1], &inject_[2], &inject_[3]}) numbers->assign(last() + 1, 0.0);
+            for (auto* coefficients : {&state_, &power_, &moment_state_[0], &moment_state_[1], &moment_state_[2], &moment_state_[3]})
+                coefficients->assign(last() + 1, 0.0);
         }
-        Numbers derivative = state_;  // of the tail, which is sum (order + 1 - l) / (2 (order + 1)) u^l / l! times exp(-u)
+        // The k-th derivative of the tail S(u) = exp(-u) sum_l (order + 1 - l) / (2 (order + 1)) u^l / l!
+        Coefficients derivative = state_;
         for (int l = 0; l <= last(); ++l) derivative[l] = (order_ + 1.0 - l) / (2.0 * (order_ + 1));
         double factor = 1;
-        for (int k = 0; k < n_taylor; ++k) {
-            for (int l = 0; l <= last(); ++l) inject_[k][l] = factor * derivative[l];
+        for (int k = 0; k < n_moments; ++k) {
+            for (int l = 0; l <= last(); ++l) moment_state_[k][l] = factor * derivative[l];
             for (int l = 0; l <= last(); ++l) derivative[l] = (l < last() ? derivative[l + 1] : 0.0) - derivative[l];
             factor *= cell_step / (k + 1);
         }
@@ -54,7 +57,7 @@ public:
             for (double& q : state_) q = 0;
             return;
         }
-        if (gap != gap_) {  // cells are mostly neighbours, so the gap is mostly the last one
+        if (gap != gap_) {  // most cells are adjacent, so most gaps equal the previous one
             gap_ = gap;
             power_[0] = decay(gap);
             for (int l = 1; l <= last(); ++l) power_[l] = power_[l - 1] * gap / l;
@@ -66,14 +69,15 @@ public:
         }
     }
 
-    void add(const double* moments, int n_moments) {
-        for (int k = 0; k < n_moments; ++k)
-            for (int l = 0; l <= last(); ++l) state_[l] += moments[k] * inject_[k][l];
+    void add(const double* moments, int moments_per_cell) {
+        for (int k = 0; k < moments_per_cell; ++k)
+            for (int l = 0; l <= last(); ++l) state_[l] += moments[k] * moment_state_[k][l];
     }
 
-    Tail read(double gap) {
+    TailSums read(double gap) {
         if (gap > negligible_gap) return {};
-        // The shifted q_0, q_1 and q_2; derivatives of exp(-u) sum q_l u^l / l! at u = 0 are q_1 - q_0 and q_2 - 2 q_1 + q_0.
+        // The state q_0, q_1, q_2 moved by the gap. At u = 0, exp(-u) sum_l q_l u^l / l! has the derivatives q_1 - q_0 and
+        // q_2 - 2 q_1 + q_0.
         double first = state_[0], second = state_[1], third = last() > 1 ? state_[2] : 0.0;
         if (gap != 0) {
             double power = decay(gap);
@@ -89,10 +93,10 @@ public:
     }
 
 private:
-    using Numbers = std::conditional_t<CompiledOrder == 0, std::vector<double>, std::array<double, CompiledOrder + 1>>;
+    using Coefficients = std::conditional_t<CompiledOrder == 0, std::vector<double>, std::array<double, CompiledOrder + 1>>;
     constexpr int last() const { return CompiledOrder == 0 ? order_ : CompiledOrder; }
 
-    // Where knots are the cells themselves, a move follows a read of the same gap.
+    // exp(-gap), cached: where the knots are the cells themselves, a move by the same gap follows each read.
     double decay(double gap) {
         if (gap != decay_gap_) {
             decay_gap_ = gap;
@@ -102,21 +106,22 @@ private:
     }
 
     int order_;
-    Numbers state_{}, power_{};
-    std::array<Numbers, n_taylor> inject_{};
+    Coefficients state_{}, power_{};
+    std::array<Coefficients, n_moments> moment_state_{};  // the state of one unit of each moment
     double gap_ = -1, decay_gap_ = -1, decay_ = 0;
 };
 
-// The Gaussian as a sum of complex exponentials (gaussian_exponentials.hpp): one complex number of state for each.
+// A sum of Gaussian tails, each a sum of complex exponentials (gaussian_exponentials.hpp); the state is one complex number per
+// exponential.
 class GaussianFilter {
 public:
-    GaussianFilter(int, double cell_step) : cell_(std::abs(cell_step)) {
+    GaussianFilter(int, double cell_step) : cell_width_(std::abs(cell_step)) {
         for (int l = 0; l < n_exponentials; ++l) {
             std::complex<double> derivative = 2.0 * exponential_tail[l];
             double factor = 1;
-            for (int k = 0; k < n_taylor; ++k) {
-                inject_[k].real[l] = factor * derivative.real();
-                inject_[k].imag[l] = factor * derivative.imag();
+            for (int k = 0; k < n_moments; ++k) {
+                moment_state_[k].real[l] = factor * derivative.real();
+                moment_state_[k].imag[l] = factor * derivative.imag();
                 derivative *= -exponential_rate[l];
                 factor *= cell_step / (k + 1);
             }
@@ -125,25 +130,26 @@ public:
 
     void move(double gap) { state_ = decayed(gap); }
 
-    void add(const double* moments, int n_moments) {
-        for (int k = 0; k < n_moments; ++k)
+    void add(const double* moments, int moments_per_cell) {
+        for (int k = 0; k < moments_per_cell; ++k)
             for (int l = 0; l < n_exponentials; ++l) {
-                state_.real[l] += moments[k] * inject_[k].real[l];
-                state_.imag[l] += moments[k] * inject_[k].imag[l];
+                state_.real[l] += moments[k] * moment_state_[k].real[l];
+                state_.imag[l] += moments[k] * moment_state_[k].imag[l];
             }
     }
 
-    Tail read(double gap) {
+    TailSums read(double gap) {
         const Terms terms = decayed(gap);
-        Tail tail;
+        TailSums sums;
         for (int l = 0; l < n_exponentials; ++l) {
-            const double rate = exponential_rate[l].real(), turn = exponential_rate[l].imag();
-            const double real = terms.real[l] * rate - terms.imag[l] * turn, imag = terms.real[l] * turn + terms.imag[l] * rate;
-            tail.value += terms.real[l];
-            tail.slope += real;
-            tail.curve += real * rate - imag * turn;
+            const double decay = exponential_rate[l].real(), frequency = exponential_rate[l].imag();
+            const double real = terms.real[l] * decay - terms.imag[l] * frequency;
+            const double imag = terms.real[l] * frequency + terms.imag[l] * decay;
+            sums.value += terms.real[l];
+            sums.slope += real;
+            sums.curvature += real * decay - imag * frequency;
         }
-        return tail;
+        return sums;
     }
 
 private:
@@ -160,7 +166,8 @@ private:
         }
     };
 
-    struct Kept {
+    // The exponentials of the most recent gap.
+    struct CachedExponentials {
         double gap = -1;
         Terms factor;
 
@@ -173,41 +180,42 @@ private:
         }
     };
 
-    static constexpr double same_gap = 1e-12;   // gaps that differ by rounding only
-    static constexpr double no_tail = 16;       // every exponential is below 1e-21 there
-    static constexpr std::size_t n_kept = 64;
+    static constexpr double same_gap = 1e-12;  // gaps that differ by less are equal up to rounding errors
+    static constexpr double no_tail = 16;      // every exponential is below 1e-21 beyond this gap
+    static constexpr std::size_t base = 64;
 
     static Terms exponentials(double gap) {
         Terms terms;
         for (int l = 0; l < n_exponentials; ++l) {
-            const double size = std::exp(-exponential_rate[l].real() * gap), angle = exponential_rate[l].imag() * gap;
-            terms.real[l] = size * std::cos(angle);
-            terms.imag[l] = -size * std::sin(angle);
+            const double modulus = std::exp(-exponential_rate[l].real() * gap), angle = exponential_rate[l].imag() * gap;
+            terms.real[l] = modulus * std::cos(angle);
+            terms.imag[l] = -modulus * std::sin(angle);
         }
         return terms;
     }
 
-    // Cells lie on a grid, and knots on one that is parallel to it: a gap is a whole number of cells, and a part of one that
-    // is the same for all knots. Their exponentials are kept, so that hardly any is computed twice.
+    // The state, moved by a gap. Cells lie on a grid, and knots on a grid parallel to it: a gap is an integer number of cells,
+    // plus a fraction of a cell that is the same for all knots. The integer is written as two digits in base 64, and the
+    // exponentials of each digit and of the fraction are cached, so that few are computed twice.
     Terms decayed(double gap) {
         if (gap == 0) return state_;
         if (gap > no_tail) return {};
-        const double n_cells = cell_ > 0 ? gap / cell_ + 1e-9 : -1;
-        if (!(n_cells >= 0 && n_cells < static_cast<double>(n_kept * n_kept))) return state_ * part_.at(gap);
-        const auto whole = static_cast<std::size_t>(n_cells);
-        const double part = gap - static_cast<double>(whole) * cell_;
-        const std::size_t ones = whole % n_kept, more = whole / n_kept;
-        Terms terms = state_ * ones_[ones].at(static_cast<double>(ones) * cell_);
-        if (more > 0) terms = terms * more_[more].at(static_cast<double>(more * n_kept) * cell_);
-        if (part > same_gap) terms = terms * part_.at(part);
+        const double n_cells = cell_width_ > 0 ? gap / cell_width_ + 1e-9 : -1;
+        if (!(n_cells >= 0 && n_cells < static_cast<double>(base * base))) return state_ * fraction_.at(gap);
+        const auto integer = static_cast<std::size_t>(n_cells);
+        const double fraction = gap - static_cast<double>(integer) * cell_width_;
+        const std::size_t low = integer % base, high = integer / base;
+        Terms terms = state_ * low_digit_[low].at(static_cast<double>(low) * cell_width_);
+        if (high > 0) terms = terms * high_digit_[high].at(static_cast<double>(high * base) * cell_width_);
+        if (fraction > same_gap) terms = terms * fraction_.at(fraction);
         return terms;
     }
 
-    double cell_;
+    double cell_width_;  // in bandwidths
     Terms state_;
-    std::array<Terms, n_taylor> inject_{};
-    std::array<Kept, n_kept> ones_{}, more_{};
-    Kept part_;
+    std::array<Terms, n_moments> moment_state_{};  // the state of one unit of each moment
+    std::array<CachedExponentials, base> low_digit_{}, high_digit_{};
+    CachedExponentials fraction_;  // of the fraction, or of a gap that is not counted in cells
 };
 
 }  // namespace kdi

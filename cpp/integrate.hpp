@@ -1,4 +1,5 @@
-// The kernel cdf of sorted cells, and its density, at sorted knots: one walk from the left and one from the right.
+// The kernel cdf of sorted cells, its density and the slope of the density, at sorted knots: one pass from the left, one from
+// the right.
 #pragma once
 
 #include <cstddef>
@@ -9,25 +10,26 @@ namespace kdi {
 
 struct Cells {
     const double* position;  // sorted
-    const double* moments;   // n x n_moments
+    const double* moments;   // n x moments_per_cell
     std::size_t n;
-    int n_moments;           // 4, or 1 where every cell is a point
+    int moments_per_cell;    // n_moments, or 1 where every cell is a point
     double width;
 };
 
-// What is written at each knot: the sum of G((x - X) / b), its density, and the slope of the density. Any may be null.
+// The outputs, one number per knot: the sum of G((x - X) / b), its density, and the slope of the density. Any may be null.
 struct Curves {
     double *value, *density, *slope;
 
-    // `side` is -1 for cells to the left, which count whole less their tail, and 1 for cells to the right, which count their tail.
-    void add(std::size_t i, const Tail& tail, double side, double bandwidth) const {
-        if (value) value[i] += side * tail.value;
-        if (density) density[i] += tail.slope / bandwidth;
-        if (slope) slope[i] += side * tail.curve / (bandwidth * bandwidth);
+    // Add the tails of the cells on one side of knot i. A cell to the left contributes its mass minus its tail (side -1; the
+    // caller adds the mass), a cell to the right its tail (side 1).
+    void add(std::size_t i, const TailSums& tails, double side, double bandwidth) const {
+        if (value) value[i] += side * tails.value;
+        if (density) density[i] += tails.slope / bandwidth;
+        if (slope) slope[i] += side * tails.curvature / (bandwidth * bandwidth);
     }
 };
 
-// The curves must hold zeros.
+// Integrate the kernel over the cells. The caller must fill the curves with zeros.
 template <class Filter>
 void integrate(const Cells& cells, int order, double bandwidth, const double* knots, std::size_t n_knots, const Curves& curves) {
     double mass = 0;
@@ -37,8 +39,8 @@ void integrate(const Cells& cells, int order, double bandwidth, const double* kn
         for (std::size_t i = 0; i < n_knots; ++i) {
             for (; next < cells.n && cells.position[next] <= knots[i]; ++next) {
                 if (next > 0) filter.move((cells.position[next] - cells.position[next - 1]) / bandwidth);
-                filter.add(cells.moments + next * cells.n_moments, cells.n_moments);
-                mass += cells.moments[next * cells.n_moments];
+                filter.add(cells.moments + next * cells.moments_per_cell, cells.moments_per_cell);
+                mass += cells.moments[next * cells.moments_per_cell];
             }
             if (next == 0) continue;
             if (curves.value) curves.value[i] = mass;
@@ -50,7 +52,7 @@ void integrate(const Cells& cells, int order, double bandwidth, const double* kn
     for (std::size_t i = n_knots; i-- > 0;) {
         for (; next > 0 && cells.position[next - 1] > knots[i]; --next) {
             if (next < cells.n) filter.move((cells.position[next] - cells.position[next - 1]) / bandwidth);
-            filter.add(cells.moments + (next - 1) * cells.n_moments, cells.n_moments);
+            filter.add(cells.moments + (next - 1) * cells.moments_per_cell, cells.moments_per_cell);
         }
         if (next == cells.n) continue;
         curves.add(i, filter.read((cells.position[next] - knots[i]) / bandwidth), 1, bandwidth);
@@ -59,7 +61,7 @@ void integrate(const Cells& cells, int order, double bandwidth, const double* kn
 
 using Integrate = void (*)(const Cells&, int, double, const double*, std::size_t, const Curves&);
 
-// order 0 is the Gaussian kernel
+// Choose the instance for a kernel order; order 0 is the Gaussian kernel.
 inline Integrate choose_integrate(int order) {
     switch (order) {
         case 0: return &integrate<GaussianFilter>;

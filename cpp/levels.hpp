@@ -1,29 +1,30 @@
-// T of a column's own values: sorted once, and the integral taken at the values themselves, with no table in between.
-// Exact up to rounding. For short columns, of which there may be many, and for columns whose values are all kept anyway.
+// T of a column's own values: the values are sorted once and the integral is computed at each of them, without a map in
+// between. Exact up to rounding errors. Used for short columns, which may be numerous, and for columns whose sketch would hold
+// every value anyway.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <vector>
 
 #include "integrate.hpp"
-#include "table_view.hpp"
 
 namespace kdi {
 
 struct Smoothing {
-    double alpha;     // bandwidth in standard deviations: 0 is ranks, infinity is min-max
-    int order;        // of the kernel; 0 is the Gaussian
-    double scale;     // the kernel's own bandwidth for h = 1
-    double flat;      // range / bandwidth below which the kernel is level: min-max, to the square of this number
-    double rounding;  // of the kernel cdf
+    double alpha;         // bandwidth in standard deviations: 0 gives ranks, infinity gives min-max
+    int order;            // of the kernel; 0 is the Gaussian
+    double kernel_scale;  // the kernel's own bandwidth for h = 1
+    double flat;          // below this range / bandwidth the kernel is constant: T is min-max, up to the square of the ratio
+    double cdf_error;     // rounding error of the kernel cdf, per unit of weight
 };
 
 class LevelsOfColumn {
 public:
-    // Writes T of n values, NaN for NaN; weights must be positive. Infinite values have ranks, but no other integral: the
-    // whole column is then NaN. Returns a bound on the error.
+    // Write T of n values, NaN for NaN, and return a bound on the error. Weights must be positive. Infinite values have ranks,
+    // but their integral is not defined for alpha > 0: the whole column is then NaN.
     double write(const double* x, std::int64_t stride, const double* weight, std::size_t n, const Smoothing& smoothing, double* out,
                  std::int64_t out_stride) {
         sort(x, stride, n, out, out_stride);
@@ -62,7 +63,7 @@ private:
         std::sort(sorted_.begin(), sorted_.end());
     }
 
-    // Distinct values, as positions in units of the range (so that no square overflows), and their weights.
+    // Fill position_ and mass_: the distinct values in units of the range (so that squares do not overflow), and their weights.
     void gather_runs(const double* weight, double low, double high) {
         const double half = std::isinf(high - low) ? 0.5 : 1.0;
         const double range = high * half - low * half;
@@ -79,14 +80,14 @@ private:
         }
     }
 
-    // Mid-ranks, from 0 to 1.
+    // Set the levels to the mid-ranks, rescaled to [0, 1]; return their error, which is 0.
     double rank() {
         double before = 0;
         for (std::size_t i = 0; i < mass_.size(); ++i) {
             level_[i] = before + 0.5 * mass_[i];
             before += mass_[i];
         }
-        stretch();
+        rescale();
         return 0;
     }
 
@@ -98,19 +99,21 @@ private:
         }
         const double mean = sum / total;
         for (std::size_t i = 0; i < mass_.size(); ++i) square += mass_[i] * (position_[i] - mean) * (position_[i] - mean);
-        const double bandwidth = smoothing.alpha * smoothing.scale * std::sqrt(square / total);  // in units of the range
-        if (std::isinf(smoothing.alpha) || 1 / bandwidth < smoothing.flat) {  // weights can be so uneven that the deviation is 0
+        const double bandwidth = smoothing.alpha * smoothing.kernel_scale * std::sqrt(square / total);  // in units of the range
+        // alpha itself is tested: weights can be so uneven that the deviation underflows to 0, and infinity * 0 is NaN.
+        if (std::isinf(smoothing.alpha) || 1 / bandwidth < smoothing.flat) {
             level_ = position_;
             return std::isinf(smoothing.alpha) ? 0 : 1 / (bandwidth * bandwidth);
         }
-        if (bandwidth < 1e-290) return rank();  // distances in bandwidths would overflow
+        if (bandwidth < 1e-290) return rank();  // distances in units of the bandwidth would overflow
         const Cells cells{position_.data(), mass_.data(), mass_.size(), 1, 0.0};
-        choose_integrate(smoothing.order)(cells, smoothing.order, bandwidth, position_.data(), position_.size(), {level_.data(), nullptr, nullptr});
-        return 2 * smoothing.rounding * total / stretch();
+        choose_integrate(smoothing.order)(cells, smoothing.order, bandwidth, position_.data(), position_.size(),
+                                          {level_.data(), nullptr, nullptr});
+        return 2 * smoothing.cdf_error * total / rescale();
     }
 
-    // Brings the levels to begin at 0, end at 1 and never fall; returns what they spanned.
-    double stretch() {
+    // Rescale the levels to begin at 0, end at 1 and never decrease; return the span they had before.
+    double rescale() {
         const double first = level_.front(), span = level_.back() - first;
         double highest = 0;
         for (double& level : level_) level = highest = std::clamp((level - first) / span, highest, 1.0);

@@ -1,4 +1,4 @@
-// Tables as piecewise cubics on regular knots, and as straight lines between any knots; forward and back.
+// Maps of columns to [0, 1] and back: piecewise cubics on regular knots, or straight lines between arbitrary knots.
 #pragma once
 
 #include <algorithm>
@@ -10,21 +10,21 @@ namespace kdi {
 
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
-// Adding and taking away this number rounds a position to 2^-32 of an interval (positions are below 2^19). A cubic whose
-// slope varies by less than 2^10 over its interval then rises by more than its rounding errors from each position to the
-// next, so that the values that come out never fall.
-constexpr double rounding = 1.5 * 1048576.0;
+// Adding and subtracting this constant rounds a position to a multiple of 2^-32 intervals (positions are below 2^19). A cubic
+// whose slope varies by less than a factor of 2^10 over its interval then rises by more than its rounding errors from each
+// position to the next, so that the results never decrease.
+constexpr double position_rounder = 1.5 * 1048576.0;
 
-// The last interval may reach beyond `high`; both maps are cut off there.
-struct CubicTable {
-    const double* coefficients;  // n_intervals + 1 rows of four, for the powers of the position in an interval
+// The last interval may extend beyond `high`; forward and inverse are clipped there.
+struct CubicMap {
+    const double* coefficients;  // n_intervals + 1 rows of four, for the powers 0 to 3 of the position in the interval
     std::int64_t n_intervals;
     double low, high;
     double scale;                // (value - low) * scale is a position counted in intervals
     double low_slope, high_slope;
 
     double forward(double x) const {  // low <= x < high
-        const double position = ((x - low) * scale + rounding) - rounding;
+        const double position = ((x - low) * scale + position_rounder) - position_rounder;
         const auto i = static_cast<std::int32_t>(position);
         const double t = position - static_cast<double>(i);
         const double* c = coefficients + 4 * static_cast<std::int64_t>(i);
@@ -39,7 +39,7 @@ struct CubicTable {
         }
         const double* c = coefficients + 4 * first;
         const double rise = c[4] - c[0], wanted = y - c[0];
-        double t = wanted / rise, below = 0, above = 1;
+        double t = wanted / rise, below = 0, above = 1;  // Newton's method within a bracket, by bisection where it leaves that
         for (int step = 0; step < 50; ++step) {
             const double miss = t * (c[1] + t * (c[2] + t * c[3])) - wanted;
             (miss > 0 ? above : below) = t;
@@ -53,19 +53,19 @@ struct CubicTable {
     }
 };
 
-struct LinearTable {
-    const double* knots;    // sorted and distinct, except for a constant column: the same knot twice
-    const double* levels;   // from 0 to 1
-    const std::int32_t* guide;
+struct LinearMap {
+    const double* knots;        // sorted and distinct, except that a constant column has the same knot twice
+    const double* levels;       // from 0 to 1
+    const std::int32_t* guide;  // for each of n_buckets equal parts of [low, high], the interval in which it begins
     std::int64_t n_intervals, n_buckets;
     double low, high;
-    double scale;             // (value - low) * scale is a bucket of the guide
+    double scale;               // (value - low) * scale is a position counted in buckets
     double low_slope, high_slope;
 
     double forward(double x) const {  // low <= x < high
         const auto bucket = std::min(static_cast<std::int64_t>((x - low) * scale), n_buckets - 1);
         std::int64_t i = guide[bucket], last = bucket + 1 < n_buckets ? guide[bucket + 1] + 1 : n_intervals;
-        while (x < knots[i]) --i;  // the edges of the buckets are rounded
+        while (x < knots[i]) --i;  // the edges of the buckets have rounding errors
         while (x >= knots[last]) ++last;
         i = std::upper_bound(knots + i, knots + last, x) - knots - 1;
         const double level = levels[i] + (x - knots[i]) / (knots[i + 1] - knots[i]) * (levels[i + 1] - levels[i]);
@@ -81,37 +81,40 @@ struct LinearTable {
 
 enum class OutOfRange { clip, linear, nan };
 
-// Maps n values of one column; returns whether an infinite one was met. NaN stays NaN; x and out may be the same memory.
-template <class Number, class Map>
-bool map_column(const Number* x, std::int64_t stride, Number* out, std::int64_t out_stride, std::size_t n, Map map) {
+// Apply a function to n values of one column; return whether it reported an infinite value. `x` and `out` may be the same
+// memory.
+template <class Number, class Function>
+bool apply_to_column(const Number* x, std::int64_t stride, Number* out, std::int64_t out_stride, std::size_t n, Function function) {
     bool infinite = false;
     for (std::size_t row = 0; row < n; ++row) {
         const double value = x[static_cast<std::int64_t>(row) * stride];
-        out[static_cast<std::int64_t>(row) * out_stride] = static_cast<Number>(map(value, infinite));
+        out[static_cast<std::int64_t>(row) * out_stride] = static_cast<Number>(function(value, infinite));
     }
     return infinite;
 }
 
-template <class Table>
-double forward(const Table& table, double x, OutOfRange policy, bool& infinite) {
-    if (x >= table.low && x < table.high) return table.forward(x);
+// T of a value. Set `infinite` if the value is infinite; NaN stays NaN.
+template <class Map>
+double forward(const Map& map, double x, OutOfRange policy, bool& infinite) {
+    if (x >= map.low && x < map.high) return map.forward(x);
     infinite |= std::isinf(x);
-    if (x == table.high) return table.low == table.high ? 0 : 1;
-    if (x != x || table.low != table.low || policy == OutOfRange::nan) return not_a_number;
-    if (policy == OutOfRange::clip) return x < table.low ? 0 : 1;
-    if (x < table.low) return (x - table.low) * table.low_slope;
-    return (table.low == table.high ? 0 : 1) + (x - table.high) * table.high_slope;
+    if (x == map.high) return map.low == map.high ? 0 : 1;
+    if (x != x || map.low != map.low || policy == OutOfRange::nan) return not_a_number;
+    if (policy == OutOfRange::clip) return x < map.low ? 0 : 1;
+    if (x < map.low) return (x - map.low) * map.low_slope;
+    return (map.low == map.high ? 0 : 1) + (x - map.high) * map.high_slope;
 }
 
-template <class Table>
-double inverse(const Table& table, double y, OutOfRange policy, bool& infinite) {
+// The value at which T takes the level y. Set `infinite` if y is infinite; NaN stays NaN.
+template <class Map>
+double inverse(const Map& map, double y, OutOfRange policy, bool& infinite) {
     const bool linear = policy == OutOfRange::linear;
-    if (y > 0 && y < 1) return table.low == table.high ? table.low + (linear ? y : 0) : table.inverse(y);
+    if (y > 0 && y < 1) return map.low == map.high ? map.low + (linear ? y : 0) : map.inverse(y);
     infinite |= std::isinf(y);
     if (y != y || (policy == OutOfRange::nan && y != 0 && y != 1)) return not_a_number;
-    if (!linear || y == 0) return y > 0 ? table.high : table.low;
-    if (y < 0 || table.low == table.high) return table.low + y / table.low_slope;
-    return table.high + (y - 1) / table.high_slope;
+    if (!linear || y == 0) return y > 0 ? map.high : map.low;
+    if (y < 0 || map.low == map.high) return map.low + y / map.low_slope;
+    return map.high + (y - 1) / map.high_slope;
 }
 
 }  // namespace kdi

@@ -1,4 +1,5 @@
-// The compiled core, as an index: each function has a twin of the same name in src/kdi/_pure.py.
+// The index of the compiled core. Each function has a NumPy twin of the same name in src/kdi/_numerics/numpy_core.py, which
+// documents it; the types are in src/kdi/_numerics/_core.pyi.
 #include <nanobind/nanobind.h>
 
 namespace kdi {

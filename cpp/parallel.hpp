@@ -1,4 +1,4 @@
-// Rows shared out among threads that live for one call: no pool, so nothing is left over to break after a fork.
+// Loops over ranges, split among threads that live for one call. Without a thread pool, a fork between calls is safe.
 #pragma once
 
 #include <algorithm>
@@ -9,20 +9,20 @@
 
 namespace kdi {
 
-// Calls work(part, begin, end) for n_parts consecutive ranges of [0, n), each on its own thread.
-// The calling thread takes the last part, and every part that the system gives no thread for.
+// Split [0, n) into n_threads consecutive ranges and call work(range, begin, end) for each on its own thread. The calling
+// thread takes the last range, and every range for which the system cannot start a thread.
 template <class Work>
-void share_out(std::size_t n, int n_parts, Work work) {
-    const std::size_t parts = static_cast<std::size_t>(std::max(n_parts, 1));
+void parallel_for(std::size_t n, int n_threads, Work work) {
+    const std::size_t n_ranges = static_cast<std::size_t>(std::max(n_threads, 1));
     std::vector<std::thread> threads;
-    threads.reserve(parts);
-    std::size_t part = 0;
+    threads.reserve(n_ranges);
+    std::size_t range = 0;
     try {
-        for (; part + 1 < parts; ++part)
-            threads.emplace_back(work, static_cast<int>(part), n * part / parts, n * (part + 1) / parts);
+        for (; range + 1 < n_ranges; ++range)
+            threads.emplace_back(work, static_cast<int>(range), n * range / n_ranges, n * (range + 1) / n_ranges);
     } catch (const std::system_error&) {
     }
-    for (; part < parts; ++part) work(static_cast<int>(part), n * part / parts, n * (part + 1) / parts);
+    for (; range < n_ranges; ++range) work(static_cast<int>(range), n * range / n_ranges, n * (range + 1) / n_ranges);
     for (auto& thread : threads) thread.join();
 }
 

@@ -10,6 +10,8 @@ from scipy.integrate import quad
 
 from kdi import KDE1D
 
+pytestmark = pytest.mark.numpy_core
+
 EVERY_KERNEL = pytest.mark.parametrize(("kernel", "order"), KERNELS)
 BOTH_KERNELS = pytest.mark.parametrize("kernel", ["gaussian", "polyexp"])
 

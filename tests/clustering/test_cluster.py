@@ -15,6 +15,8 @@ from samples import SAMPLES, sample
 
 import kdi
 
+pytestmark = pytest.mark.numpy_core
+
 TRUE_NUMBERS = {1: 3, 2: 3, 3: 2, 4: 2, 5: 2}
 LEVEL = 1e-8  # twice what T may be off
 

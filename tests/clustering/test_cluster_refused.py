@@ -7,6 +7,8 @@ from cluster_oracle import mixture
 
 import kdi
 
+pytestmark = pytest.mark.numpy_core
+
 BAD_PARAMETERS = [
     ("alpha", -1.0, ["-1.0", "scott", "silverman"]),
     ("alpha", np.nan, ["nan", "scott"]),

@@ -11,6 +11,8 @@ from kdi._clustering.modes import Modes, find_modes
 from kdi._integral.integral import Integral
 from kdi._numerics.kernels import get_kernel
 
+pytestmark = pytest.mark.numpy_core
+
 GAUSSIAN = get_kernel("gaussian")
 FACTORS = [0.07, 0.3, 1.0]
 

@@ -19,6 +19,8 @@ from scipy import stats
 
 import kdi
 
+pytestmark = pytest.mark.numpy_core
+
 NAMES = list(SAMPLES)
 PAIRS = list(zip(NAMES, NAMES[1:] + NAMES[:1], strict=True))
 ROUNDING = 1e-12  # of the oracle's sums, over a spread of T that is small where one value is far out

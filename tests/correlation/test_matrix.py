@@ -14,6 +14,8 @@ from scipy import stats
 
 import kdi
 
+pytestmark = pytest.mark.numpy_core
+
 NAMES = ["a", "b", "c", "d"]
 ALPHAS = [0, 0.1, 1.0, "scott", np.inf]
 EVERY_ALPHA = pytest.mark.parametrize("alpha", ALPHAS)

@@ -13,8 +13,6 @@ from experiments import clustering, clustering_methods
 from experiments.libraries import installed
 from experiments.rows import read_rows
 
-pytestmark = pytest.mark.xdist_group("experiments")  # one quick run for all of them
-
 RESULTS = ROOT / "experiments" / "results"
 PAGE = read("docs/clustering.md")
 MIXTURES = [f"mixture {k}" for k in range(1, 6)]

@@ -15,12 +15,6 @@ import kdi
 from kdi._numerics.kernels import get_kernel
 from kdi._sketch.cells import CAPACITY, LARGE_COUNT, MAX_CELLS, MIN_CELLS, TABLE_CELLS, capacity_for, cell_width_for
 
-pytest_plugins = ["spark_session"]
-pytestmark = [
-    pytest.mark.xdist_group("spark"),
-    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
-]
-
 PAGE = read("docs/scale.md")
 BLOCKS = blocks(PAGE, "python")
 ENGINES = ("kdi.dask", "kdi.spark")

@@ -19,8 +19,6 @@ from experiments.claims import Claim, markdown, plain, sections, write_section
 from experiments.datasets import NoArchive
 from experiments.rows import read_rows
 
-pytestmark = pytest.mark.xdist_group("experiments")  # one quick run for all of them
-
 GALLERY = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
 NAMES = [module.__name__.rpartition(".")[2] for module in PAPER]
 

@@ -17,8 +17,6 @@ import kdi
 from experiments.correlation_inference import bootstrap_intervals
 from experiments.rows import chosen, read_rows
 
-pytestmark = pytest.mark.xdist_group("experiments")  # one quick run for all of them
-
 RESULTS = ROOT / "experiments" / "results"
 PAGE = read("docs/correlation.md")
 SIZES = ["20", "100", "1000"]

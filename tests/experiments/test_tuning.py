@@ -7,8 +7,6 @@ from paths import RESULTS, ROOT
 from experiments.rows import read_rows
 from experiments.tuning_tables import tables
 
-pytestmark = pytest.mark.xdist_group("experiments")  # one quick run for all of them
-
 EACH, SINGLE, BASE = "kdi, alpha per feature", "kdi, one alpha tuned", "kdi, alpha 1"
 OTHERS = ["QuantileTransformer", "MinMaxScaler", "StandardScaler", "PowerTransformer", "SplineTransformer"]
 THEIRS = ["kditransform, alpha 1", "SquashingScaler"]  # of libraries that may be missing

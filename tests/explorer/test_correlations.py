@@ -7,8 +7,6 @@ from explorer_hands import element, press, settled, text
 
 import kdi
 
-pytestmark = pytest.mark.xdist_group("browser")
-
 
 def cell_of(browser, place, row, column):
     """Where a cell of a heat map lies, from the middle of the map, in pixels of the screen."""

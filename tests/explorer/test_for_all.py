@@ -10,7 +10,6 @@ from explorer_hands import check_card, element, press, text
 
 import kdi
 
-pytestmark = pytest.mark.xdist_group("browser")
 HOSTILE = [
     "<script>window.hit = 1</script>",
     "</script><img src=x onerror='window.hit = 1'>",

@@ -15,8 +15,6 @@ import kdi
 from kdi.explorer._contents import slider_alphas
 from kdi.explorer._features import FEWEST_VALUES, room_for_values
 
-pytestmark = pytest.mark.xdist_group("browser")
-
 AGREED = 1e-6
 ALPHAS = slider_alphas()
 SOME = np.append(ALPHAS[::12], ALPHAS[-1])  # for the direct sum, which takes its time

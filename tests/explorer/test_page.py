@@ -10,7 +10,6 @@ from paths import ROOT
 
 import kdi
 
-pytestmark = pytest.mark.xdist_group("browser")
 SCREENSHOTS = ROOT / "out" / "screenshots"
 
 

@@ -212,7 +212,7 @@ def test_a_short_stream_is_read_once_and_has_correlations(frame):
 def test_a_long_stream_has_no_correlations(frame, monkeypatch):
     kept = CachedPartitions.__init__.__defaults__
     monkeypatch.setattr(CachedPartitions.__init__, "__defaults__", (1000,))
-    assert kept == (readings.KEPT_BYTES,)
+    assert kept == (readings.CACHE_BYTES,)
     page = contents_of(kdi.explore(pa.Table.from_pandas(frame).to_reader()))
     assert page["correlations"] is None and "only once" in page["no_correlations"]
     assert page["features"] == contents_of(kdi.explore(frame))["features"]

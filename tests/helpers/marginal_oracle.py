@@ -1,6 +1,7 @@
 """Densities on an interval as plain sums, with the kernels reflected at its ends."""
 
 import numpy as np
+from oracle import distinct, spread
 
 
 def reflected(values, bandwidth, low, high, at, weights=None):

@@ -7,6 +7,8 @@ from samples import ALPHAS, KERNELS, SAMPLES, probes, sample
 
 from kdi import KDITransformer
 
+pytestmark = pytest.mark.numpy_core
+
 TOLERANCE = 1e-6
 ROUNDING = 2e-14  # of the oracle's own sums: some ulps over P(min, max), which is about 0.08 at alpha=10
 

@@ -11,6 +11,8 @@ from kdi._integral.integral import Integral
 from kdi._integral.maps import build_map, forward, inverse
 from kdi._numerics.kernels import get_kernel
 
+pytestmark = pytest.mark.numpy_core
+
 
 @pytest.mark.parametrize("alpha", ALPHAS)
 @pytest.mark.parametrize(("kernel", "order"), KERNELS)

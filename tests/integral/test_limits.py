@@ -10,6 +10,8 @@ from sklearn.preprocessing import MinMaxScaler, QuantileTransformer
 
 from kdi import KDITransformer
 
+pytestmark = pytest.mark.numpy_core
+
 TIE_FREE = [name for name in SAMPLES if name != "poisson"]
 
 

@@ -9,6 +9,8 @@ from scipy.stats import norm
 
 from kdi._numerics.kernels import get_kernel
 
+pytestmark = pytest.mark.numpy_core
+
 EVERY_KERNEL = pytest.mark.parametrize(("kernel", "order"), [*KERNELS, ("polyexp", 9), ("polyexp", 20)])
 GRID = np.r_[-60.0, np.linspace(-12, 12, 97), 60.0]
 

@@ -38,7 +38,7 @@ class TestRefused:
 
     def test_a_class_of_the_same_name(self, table):
         model = kditransform.KDITransformer().fit(table)
-        with pytest.raises(TypeError, match=r"got kdi\.compat\.kditransform\.kdi_transformer\.KDITransformer\."):
+        with pytest.raises(TypeError, match=r"got kdi\.compat\.kditransform\.KDITransformer\."):
             kdi.KDIDisplay.from_estimator(model)
 
     def test_a_step_of_a_pipeline_is_drawn(self, frame):

@@ -11,6 +11,8 @@ from kdi._numerics.kernels import get_kernel
 from kdi._sketch.builder import SketchBuilder
 from kdi._sketch.cells import MAX_CELLS, SketchCapacity, capacity_for, cell_width_for, width_exponent
 
+pytestmark = pytest.mark.numpy_core
+
 ROOM = SketchCapacity(200, 200)
 N = 20_000
 

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from kdi import KDITransformer, Sketch
 
+pytestmark = pytest.mark.numpy_core
+
 
 def some_sketches():
     rng = np.random.default_rng(1)

@@ -12,6 +12,8 @@ from samples import KERNELS, SAMPLES, sample
 
 from kdi import KDITransformer, Sketch
 
+pytestmark = pytest.mark.numpy_core
+
 
 def assert_same(one, other, rtol=1e-12):
     """Same summary; of the same cells, where both have cells."""

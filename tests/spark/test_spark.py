@@ -9,12 +9,6 @@ import pytest
 
 import kdi
 
-pytest_plugins = ["spark_session"]
-pytestmark = [
-    pytest.mark.xdist_group("spark"),
-    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
-]
-
 ALPHAS = {"a0": 0.0, "a.1": 0.1, "a1": 1.0, "inf": np.inf, "scott": "scott"}
 N = 3000
 

@@ -16,12 +16,6 @@ from sklearn.preprocessing import StandardScaler
 
 import kdi
 
-pytest_plugins = ["spark_session"]
-pytestmark = [
-    pytest.mark.xdist_group("spark"),
-    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
-]
-
 
 def some(n=50, seed=0):
     return np.random.default_rng(seed).normal(size=n)

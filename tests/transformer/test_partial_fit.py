@@ -9,6 +9,8 @@ from samples import SAMPLES, sample
 
 from kdi import KDITransformer
 
+pytestmark = pytest.mark.numpy_core
+
 NAMES = ["a", "b", "c", "d"]
 
 

@@ -19,6 +19,8 @@ import kdi._transformer.transformer
 from kdi import ALPHAS, KDITransformer, alpha_path
 from kdi._transformer.paths import AlphaPath
 
+pytestmark = pytest.mark.numpy_core
+
 NAMES = ["a", "b", "c", "d"]
 
 

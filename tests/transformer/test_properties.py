@@ -11,6 +11,8 @@ from hypothesis.extra import numpy as hnp
 
 from kdi import KDITransformer
 
+pytestmark = pytest.mark.numpy_core
+
 ordinary = st.floats(-1e6, 1e6, allow_subnormal=False)
 whole = st.integers(-20, 20).map(float)
 any_number = st.floats(-1e150, 1e150)

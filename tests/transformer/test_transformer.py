@@ -14,6 +14,8 @@ from sklearn.preprocessing import QuantileTransformer
 
 from kdi import KDITransformer
 
+pytestmark = pytest.mark.numpy_core
+
 NAMES = ["a", "b", "c", "d"]
 
 

@@ -13,6 +13,8 @@ from scipy.special import ndtr
 
 from kdi import KDITransformer
 
+pytestmark = pytest.mark.numpy_core
+
 NAMES = ["a", "b", "c", "d"]
 PURE = os.environ.get("KDI_PURE_PYTHON", "0") not in ("", "0")
 ALPHAS = [0, 0.1, 1.0, "scott", "silverman", np.inf]

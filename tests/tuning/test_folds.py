@@ -23,6 +23,8 @@ from kdi._integral.maps import forward
 from kdi._numerics.kernels import get_kernel
 from kdi._tuning.folds import MOST_FOLDS, row_groups, sketch_folds
 
+pytestmark = pytest.mark.numpy_core
+
 ALPHAS = np.array([0.0, 0.05, 0.3, 1.0, 10.0, np.inf])
 N = 60
 GROUPS = np.arange(N) % 7

@@ -20,6 +20,8 @@ from sklearn.tree import DecisionTreeRegressor
 import kdi._tuning.transformer_cv
 from kdi import ALPHAS, KDITransformer, KDITransformerCV
 
+pytestmark = pytest.mark.numpy_core
+
 FEW = [0.05, 0.3, 1.0, 4.0]
 
 
