@@ -66,8 +66,8 @@ def test_against_scipy_with_weights(rng):
 def test_scott_is_the_default(rng):
     values = rng.normal(size=500)
     at = np.linspace(-3, 3, 50)
-    assert_array_equal(KDE1D(values).pdf(at), KDE1D(values, "scott").pdf(at))
-    assert_allclose(KDE1D(values).pdf(at), KDE1D(values, 500**-0.2).pdf(at), rtol=0, atol=1e-9)
+    assert_array_equal(KDE1D(values).pdf(at), KDE1D(values, alpha="scott").pdf(at))
+    assert_allclose(KDE1D(values).pdf(at), KDE1D(values, alpha=500**-0.2).pdf(at), rtol=0, atol=1e-9)
 
 
 @EVERY_KERNEL
@@ -160,16 +160,22 @@ def test_order_of_points_does_not_matter(rng):
 class TestRvs:
     def test_seed(self):
         kde = KDE1D([1.0, 2.0, 4.0])
-        first = kde.rvs(100, random_state=7)
-        assert_array_equal(kde.rvs(100, random_state=7), first)
-        assert_array_equal(kde.rvs(100, random_state=np.random.RandomState(7)), first)
-        assert not np.array_equal(kde.rvs(100, random_state=8), first)
+        first = kde.rvs(100, rng=7)
+        assert_array_equal(kde.rvs(100, rng=7), first)
+        assert_array_equal(kde.rvs(100, rng=np.random.default_rng(7)), first)
+        assert not np.array_equal(kde.rvs(100, rng=8), first)
         assert not np.array_equal(kde.rvs(100), kde.rvs(100))
 
     def test_generator(self):
         kde = KDE1D([1.0, 2.0, 4.0])
-        first = kde.rvs(10, random_state=np.random.default_rng(3))
-        assert_array_equal(kde.rvs(10, random_state=np.random.default_rng(3)), first)
+        rng = np.random.default_rng(3)
+        first, second = kde.rvs(10, rng=rng), kde.rvs(10, rng=rng)  # which moves on
+        assert_array_equal(kde.rvs(20, rng=np.random.default_rng(3)), np.append(first, second))
+
+    @pytest.mark.parametrize("wrong", [1.5, "seed"])
+    def test_anything_else_is_refused(self, wrong):
+        with pytest.raises(TypeError):
+            KDE1D([1.0, 2.0, 4.0]).rvs(rng=wrong)
 
     def test_shapes(self):
         kde = KDE1D([1.0, 2.0, 4.0])
@@ -183,13 +189,13 @@ class TestRvs:
     @pytest.mark.parametrize("name", ["normal", "lognormal-1", "poisson", "far-clusters"])
     def test_has_the_distribution(self, name, kernel, order, alpha):
         kde = KDE1D(sample(name, 300), alpha=alpha, kernel=kernel, order=order)
-        drawn = kde.rvs(5000, random_state=0)
+        drawn = kde.rvs(5000, rng=0)
         assert np.isfinite(drawn).all()
         assert stats.kstest(drawn, kde.cdf).pvalue > 1e-4
 
     def test_moments(self, rng):
         values = rng.normal(size=1000)
-        drawn = KDE1D(values, alpha=0.5, kernel="gaussian").rvs(200_000, random_state=0)
+        drawn = KDE1D(values, alpha=0.5, kernel="gaussian").rvs(200_000, rng=0)
         variance = values.var() * (1 + 0.5**2)
         assert drawn.mean() == pytest.approx(values.mean(), abs=0.01)
         assert drawn.var() == pytest.approx(variance, rel=0.02)
@@ -234,13 +240,20 @@ class TestInput:
             ({"weights": [1.0]}, "weights"),
             ({"weights": [1.0, -1.0, 1.0]}, "weights"),
             ({"weights": [1.0, np.nan, 1.0]}, "weights"),
-            ({"weights": [0.0, 0.0, 0.0]}, "weights|at least"),
+            ({"weights": [0.0, 0.0, 0.0]}, "weights must not be zero in every row"),
         ],
         ids=str,
     )
     def test_refused(self, bad, said):
         with pytest.raises(ValueError, match=said):
             KDE1D(**({"x": [1.0, 2.0, 4.0]} | bad))
+
+    @pytest.mark.parametrize("arguments", [("scott",), ("scott", "gaussian"), ("scott", "gaussian", 4, None)])
+    def test_only_the_values_are_positional(self, arguments):
+        with pytest.raises(TypeError, match="positional"):
+            KDE1D([1.0, 2.0, 4.0], *arguments)
+        with pytest.raises(TypeError, match="positional"):
+            KDE1D([1.0, 2.0, 4.0]).rvs(3, 0)
 
     def test_a_constant_sample_has_no_density(self):
         with pytest.raises(ValueError, match=r"3\.0"):
@@ -252,4 +265,4 @@ def test_large_samples(rng):
     kde = KDE1D(values, alpha=0.2)
     at = np.quantile(values, np.linspace(0, 1, 21))
     assert_allclose(kde.cdf(at), oracle.cdf(values, at, 0.2 * values.std(), "gaussian"), rtol=0, atol=1e-7)
-    assert stats.kstest(kde.rvs(2000, random_state=0), kde.cdf).pvalue > 1e-4
+    assert stats.kstest(kde.rvs(2000, rng=0), kde.cdf).pvalue > 1e-4

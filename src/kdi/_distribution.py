@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import check_random_state
 
 from kdi._integral.bandwidth import bandwidth_factor
 from kdi._integral.integral import Integral
-from kdi._integral.maps import NO_RANGE, CubicMap, build_cubic_map, inverse
+from kdi._integral.maps import MIN_RANGE, CubicMap, build_cubic_map, inverse
 from kdi._numerics.kernels import Kernel, get_kernel
 from kdi._sketch.columns import sketch_array
 from kdi._sketch.sketch import Sketch
 from kdi._utils.public import public_in
 from kdi._utils.typing import BandwidthRule, Float64Array, KernelName
-from kdi._utils.validation import as_column, as_weights
+from kdi._utils.validation import as_column, as_weights, check_some_weight
 
 
 @public_in("kdi")
@@ -27,19 +25,19 @@ class KDE1D:
     Parameters
     ----------
     x : array-like of shape (n,), or Sketch
-        The values; NaN is left out. A sketch stands for the values that it has seen.
+        The values; NaN is left out. A sketch represents the values that were added to it.
     alpha : float, "scott" or "silverman", default="scott"
         Bandwidth in units of the standard deviation (ddof=0); the rules are those of `scipy.stats.gaussian_kde`.
     kernel : {"gaussian", "polyexp"}, default="gaussian"
-    weights : array-like of shape (n,), optional
-        A weight of 2 is a repetition, a weight of 0 a removal.
     order : int, default=4
         Order of a polyexp kernel.
+    weights : array-like of shape (n,), optional
+        A weight of 2 repeats a value, a weight of 0 removes it.
 
     Attributes
     ----------
     alpha, bandwidth : float
-        The bandwidth factor and alpha times the standard deviation.
+        The bandwidth factor, and the bandwidth: alpha times the standard deviation.
     n : float
         Sum of the weights.
     error_bound : float
@@ -47,8 +45,8 @@ class KDE1D:
 
     Notes
     -----
-    `pdf`, `cdf` and `sf` sum over the sketch of the data by the filters behind `KDITransformer`: two readings of the
-    data, once, and then sorting the points asked for. `ppf` inverts `cdf` by Newton's method.
+    The data is read twice, to make a sketch. `pdf`, `cdf` and `sf` sort the points and sum over the sketch by the
+    filters of `KDITransformer`. `ppf` inverts `cdf` by Newton's method.
 
     Examples
     --------
@@ -63,59 +61,65 @@ class KDE1D:
     def __init__(
         self,
         x: ArrayLike | Sketch,
+        *,
         alpha: float | BandwidthRule = "scott",
         kernel: KernelName = "gaussian",
-        weights: ArrayLike | None = None,
-        *,
         order: int = 4,
+        weights: ArrayLike | None = None,
     ) -> None:
         chosen = get_kernel(kernel, order)
         if isinstance(x, Sketch) and weights is not None:
-            raise ValueError("weights are part of a sketch already; give them to Sketch.from_values.")
+            raise ValueError("weights must be None where x is a sketch; pass them to Sketch.from_values.")
         sketch = x if isinstance(x, Sketch) else _sketch(x, alpha, chosen, weights)
         factor = bandwidth_factor(alpha, sketch.weight)
         if not 0 < factor < np.inf and sketch.count:
             raise ValueError(f"alpha must be positive and finite for a density, got {alpha!r}.")
-        if not NO_RANGE < sketch.range < np.inf:
-            raise ValueError(f"x must hold at least two values, different but within float64's reach, got {sketch!r}.")
+        if not MIN_RANGE < sketch.range < np.inf:
+            raise ValueError(f"x must hold at least two different values of finite range, got {sketch!r}.")
         self.alpha, self.n, self.bandwidth = factor, sketch.weight, factor * sketch.std
         self._integral = Integral.from_sketch(sketch, chosen, self.bandwidth)
         self.error_bound = self._integral.value_error
 
     def pdf(self, x: ArrayLike) -> Float64Array:
-        """Density at x."""
+        """Compute the density at x."""
         return self._evaluate(x)[1]
 
     def cdf(self, x: ArrayLike) -> Float64Array:
-        """Probability of at most x."""
+        """Compute the probability of a value <= x."""
         return self._evaluate(x)[0]
 
     def sf(self, x: ArrayLike) -> Float64Array:
-        """Probability of more than x, within `error_bound` and without the loss of 1 - cdf."""
+        """Compute the probability of a value > x, within `error_bound` and without the cancellation of 1 - cdf."""
         points = np.asarray(x, dtype=float)
         offsets = self._integral.high - points.ravel()
         return _at(self._integral.mirrored(), offsets)[0].reshape(points.shape)[()]
 
     def ppf(self, q: ArrayLike) -> Float64Array:
-        """The value below which a share q lies; NaN where q is not within [0, 1]."""
+        """Compute the quantiles, at which `cdf` is q; NaN where q is not within [0, 1]."""
         share = np.asarray(q, dtype=float)
         result = np.where(share == 0, -np.inf, np.where(share == 1, np.inf, np.nan))
         inner = (share > 0) & (share < 1)
-        result[inner] = self._quantile(share[inner])
+        result[inner] = self._quantiles(share[inner])
         return result[()]
 
-    def rvs(self, size: int | tuple[int, ...] = 1, random_state: Any = None) -> Float64Array:
-        """Random values of the distribution, to the 1e-6 of the table behind them."""
-        known = isinstance(random_state, np.random.Generator)
-        source = random_state if known else check_random_state(random_state)
-        levels = np.asarray(source.uniform(size=size))
+    def rvs(self, size: int | tuple[int, ...] = 1, *, rng: np.random.Generator | int | None = None) -> Float64Array:
+        """Draw random values; their distribution function is within 1e-6 of `cdf`.
+
+        Parameters
+        ----------
+        size : int or tuple of int, default=1
+            Shape of the result.
+        rng : numpy.random.Generator or int, optional
+            A generator, or the seed of one.
+        """
+        levels = np.asarray(np.random.default_rng(rng).uniform(size=size))
         out = np.empty((levels.size, 1))
-        inverse([self._table], levels.reshape(-1, 1), out, "clip")
+        inverse([self._map], levels.reshape(-1, 1), out, "clip")
         return out.reshape(levels.shape)
 
     @cached_property
-    def _table(self) -> CubicMap:
-        """The cdf as a table, as far out as there is more than 1e-12 of it."""
+    def _map(self) -> CubicMap:
+        """The cdf as a map, as far out as its tails exceed 1e-12."""
         kernel = self._integral.kernel
         reach = (40 + 4 * kernel.order if kernel.order else 7) * kernel.scale * self.bandwidth
         return build_cubic_map(self._integral, -reach, self._integral.high - self._integral.low + reach)
@@ -125,14 +129,14 @@ class KDE1D:
         cdf, pdf = _at(self._integral, points.ravel() - self._integral.low)
         return cdf.reshape(points.shape)[()], pdf.reshape(points.shape)[()]
 
-    def _quantile(self, share: Float64Array) -> Float64Array:
-        """Newton's method on the exact cdf, inside the interval of the table in which the answer lies."""
-        table, low = self._table, self._integral.low
-        knots = table.low - low + np.arange(table.n_knots) / table.scale
+    def _quantiles(self, share: Float64Array) -> Float64Array:
+        """Solve cdf(x) = share by Newton's method, within the interval of the map that contains the solution."""
+        column_map, low = self._map, self._integral.low
+        knots = column_map.low - low + np.arange(column_map.n_knots) / column_map.scale
         levels = _at(self._integral, knots)[0]
-        place = np.clip(np.searchsorted(levels, share, side="right"), 1, len(levels) - 1)
-        left = np.where(share < levels[0], knots[0] - 700 * self.bandwidth, knots[place - 1])
-        right = np.where(share >= levels[-1], knots[-1] + 700 * self.bandwidth, knots[place])
+        upper = np.clip(np.searchsorted(levels, share, side="right"), 1, len(levels) - 1)
+        left = np.where(share < levels[0], knots[0] - 700 * self.bandwidth, knots[upper - 1])
+        right = np.where(share >= levels[-1], knots[-1] + 700 * self.bandwidth, knots[upper])
         offset = 0.5 * (left + right)
         for _ in range(100):
             level, slope = _at(self._integral, offset)
@@ -149,7 +153,7 @@ class KDE1D:
 
 
 def _at(integral: Integral, offsets: Float64Array) -> tuple[Float64Array, Float64Array]:
-    """cdf and pdf at positions relative to the minimum, in any order."""
+    """Evaluate cdf and pdf at positions relative to the minimum, in any order."""
     order = np.argsort(offsets)  # NaN last
     known = order[: len(order) - int(np.isnan(offsets).sum())]
     cdf, pdf = np.full(len(order), np.nan), np.full(len(order), np.nan)
@@ -161,8 +165,7 @@ def _at(integral: Integral, offsets: Float64Array) -> tuple[Float64Array, Float6
 def _sketch(x: ArrayLike, alpha: float | BandwidthRule, kernel: Kernel, weights: ArrayLike | None) -> Sketch:
     column = as_column(x, "x")
     mass = as_weights(weights, len(column), "weights")
-    if mass is not None and not mass.any():
-        raise ValueError("weights are zero for every value of x.")
+    check_some_weight(mass, "weights")
 
     def factors(weights: Float64Array) -> Float64Array:
         return np.array([bandwidth_factor(alpha, float(weights[0]))])

@@ -119,17 +119,17 @@ def test_weighted(name, alpha, kernel, rng):
 
 @pytest.mark.parametrize("kernel", ["gaussian", "polyexp"])
 @pytest.mark.parametrize("alpha", [0.05, 1.0])
-@pytest.mark.parametrize("n_quantiles", [5, 30, 300])
+@pytest.mark.parametrize("max_knots", [5, 30, 300])
 @pytest.mark.parametrize("name", SAMPLES)
-def test_capped_knots_keep_their_bound(name, n_quantiles, alpha, kernel):
-    model = check_against_direct_sum(sample(name, 3000), alpha, kernel, 4, tolerance=1.0, n_quantiles=n_quantiles)
-    assert model.n_knots_[0] <= n_quantiles
+def test_capped_knots_keep_their_bound(name, max_knots, alpha, kernel):
+    model = check_against_direct_sum(sample(name, 3000), alpha, kernel, 4, tolerance=1.0, max_knots=max_knots)
+    assert model.n_knots_[0] <= max_knots
 
 
 def test_capping_the_knots_costs_what_the_bound_says():
     values = sample("normal", 3000)[:, None]
     free = KDITransformer(0.1).fit(values)
-    few = KDITransformer(0.1, n_quantiles=20).fit(values)
+    few = KDITransformer(0.1, max_knots=20).fit(values)
     assert few.n_knots_[0] <= 20 < free.n_knots_[0]
     assert free.error_bound_[0] <= TOLERANCE < few.error_bound_[0]
 

@@ -1,4 +1,4 @@
-"""Integral and table: the pieces between a sketch and the transformer."""
+"""Integrals and lookup maps, which lie between a sketch and the transformer."""
 
 import numpy as np
 import oracle
@@ -58,48 +58,48 @@ def test_integral_far_outside_the_data(kernel, order):
     assert_allclose(pdf, 0, rtol=0, atol=1e-12)
 
 
-def run(function, table, values, policy="clip"):
+def run(function, column_map, values, policy="clip"):
     values = np.asarray(values, dtype=float).reshape(-1, 1)
     out = np.empty_like(values)
-    assert function([table], values, out, policy) == -1
+    assert function([column_map], values, out, policy) == -1
     return out[:, 0]
 
 
 @pytest.mark.parametrize("max_knots", [None, 2, 3, 50])
 @pytest.mark.parametrize("relative_bandwidth", [0, 1e-3, 0.05, 1.0, 10.0, np.inf])
 @pytest.mark.parametrize("name", SAMPLES)
-def test_table_is_monotone_and_its_inverse_is_too(name, relative_bandwidth, max_knots):
+def test_map_is_monotone_and_its_inverse_is_too(name, relative_bandwidth, max_knots):
     values = sample(name, 700)
     bandwidth = relative_bandwidth * oracle.spread(values)
-    table = build_map(Sketch.from_values(values), get_kernel("polyexp"), bandwidth, max_knots)
-    assert max_knots is None or table.n_knots <= max_knots
-    assert 0 <= table.error <= 1
+    column_map = build_map(Sketch.from_values(values), get_kernel("polyexp"), bandwidth, max_knots)
+    assert max_knots is None or column_map.n_knots <= max_knots
+    assert 0 <= column_map.error <= 1
     at = np.linspace(values.min(), values.max(), 40_001)
     close = np.sort(np.r_[at, np.nextafter(at, np.inf), np.nextafter(at, -np.inf)])
-    assert (np.diff(run(forward, table, close)) >= 0).all()
+    assert (np.diff(run(forward, column_map, close)) >= 0).all()
     levels = np.linspace(0, 1, 40_001)
     close = np.sort(np.r_[levels, np.nextafter(levels, 2), np.nextafter(levels, -1)])
-    back = run(inverse, table, close)
+    back = run(inverse, column_map, close)
     assert (np.diff(back) >= -1e-12 * np.ptp(values)).all()  # Newton's method stops some ulps away from the root
     assert back[0] == values.min()
     assert back[-1] == values.max()
 
 
 @pytest.mark.parametrize("bad", [np.inf, -np.inf])
-def test_tables_tell_the_column_of_an_infinite_value(bad):
-    tables = [build_map(Sketch.from_values([0.0, 1.0]), get_kernel("gaussian"), 0.3)] * 3
+def test_maps_return_the_column_of_an_infinite_value(bad):
+    maps = [build_map(Sketch.from_values([0.0, 1.0]), get_kernel("gaussian"), 0.3)] * 3
     values = np.zeros((5, 3))
     values[4, 2] = bad
-    assert forward(tables, values, np.empty_like(values), "clip") == 2
-    assert inverse(tables, values, np.empty_like(values), "clip") == 2
+    assert forward(maps, values, np.empty_like(values), "clip") == 2
+    assert inverse(maps, values, np.empty_like(values), "clip") == 2
     values[4, 2] = np.nan
-    assert forward(tables, values, np.empty_like(values), "clip") == -1
+    assert forward(maps, values, np.empty_like(values), "clip") == -1
 
 
-def test_tables_write_in_place():
+def test_maps_write_in_place():
     values = np.linspace(0, 1, 12).reshape(4, 3)
-    tables = [build_map(Sketch.from_values(column), get_kernel("gaussian"), 0.3) for column in values.T]
+    maps = [build_map(Sketch.from_values(column), get_kernel("gaussian"), 0.3) for column in values.T]
     out = np.empty_like(values)
-    forward(tables, values, out, "clip")
-    forward(tables, values, values, "clip")
+    forward(maps, values, out, "clip")
+    forward(maps, values, values, "clip")
     assert_array_equal(values, out)

@@ -74,12 +74,12 @@ def test_far_out_there_is_nothing(kernel, order):
 
 
 @EVERY_KERNEL
-def test_bend_bounds_the_fourth_derivative(kernel, order):
+def test_max_fourth_derivative(kernel, order):
     # the third difference of the density cannot exceed the largest G'''' and comes close to it
     ours = get_kernel(kernel, order)
     step = 1e-2
     u = np.arange(-40, 40, step / 8) + step / 70
     density = ours.pdf(u[:, None] + step * np.arange(4))
     largest = abs(density @ [-1, 3, -3, 1]).max() / step**3 / ours.scale**4
-    assert largest <= ours.bend * (1 + 1e-6)
-    assert largest >= ours.bend * 0.95
+    assert largest <= ours.max_fourth_derivative * (1 + 1e-6)
+    assert largest >= ours.max_fourth_derivative * 0.95

@@ -50,7 +50,7 @@ def test_scan(layout, dtype, weighted):
 
 
 @pytest.mark.parametrize("weights", [None, np.array([1.0, 1.0, 1.0]), np.array([0.0, 0.0, 1.0])])
-def test_scan_tells_of_what_is_not_finite(weights):
+def test_scan_counts_values_that_are_not_finite(weights):
     table = np.array([[1.0, np.nan, np.inf], [np.nan, np.nan, -np.inf], [2.0, np.nan, 1.0]])
     compiled, pure = _core.scan(table, weights, 1), numpy_core.scan(table, weights, 1)
     assert_array_equal(compiled[[0, 1, 2, 5]], pure[[0, 1, 2, 5]])
@@ -66,15 +66,15 @@ def test_scan_tells_of_what_is_not_finite(weights):
 def test_fill(layout, dtype, weighted):
     table = some_table(dtype, layout)
     weights = weights_for(table, weighted)
-    scan = numpy_core.scan(table, weights, 1)
-    width = 2.0 ** np.floor(np.log2((scan[1] - scan[0]) / 500))
-    scale, first = 1 / width, np.floor(scan[0] / width).astype(int)
-    n_cells = [int(n) for n in np.floor(scan[1] / width) - first + 1]
+    stats = numpy_core.scan(table, weights, 1)
+    width = 2.0 ** np.floor(np.log2((stats[1] - stats[0]) / 500))
+    scale, first = 1 / width, np.floor(stats[0] / width).astype(int)
+    n_cells = [int(n) for n in np.floor(stats[1] / width) - first + 1]
     pure = numpy_core.fill(table, weights, scale, first.tolist(), n_cells, 1)
     for n_threads in (1, 3):
         compiled = _core.fill(table, weights, scale, first.tolist(), n_cells, n_threads)
-        for (places, moments), (expected_places, expected_moments) in zip(compiled, pure, strict=True):
-            assert_array_equal(places, expected_places)
+        for (keys, moments), (expected_keys, expected_moments) in zip(compiled, pure, strict=True):
+            assert_array_equal(keys, expected_keys)
             assert_allclose(moments, expected_moments, rtol=0, atol=1e-12 * len(table))
 
 
@@ -107,18 +107,18 @@ def test_tally(n_known, dtype, weighted, rng):
     column = (rng.integers(-300, 300, size=3000) / 4).astype(dtype)
     column[[5, 6, 7, 8]] = np.nan, np.inf, -np.inf, -0.0
     weights = weights_for(column, weighted)
-    places = np.unique(rng.integers(-300, 300, size=n_known) / 4)
+    known_values = np.unique(rng.integers(-300, 300, size=n_known) / 4)
     results = []
     for module in (_core, numpy_core):
-        masses = np.ones(len(places))
-        results.append((*module.tally(column, weights, places, masses), masses))
+        masses = np.ones(len(known_values))
+        results.append((*module.tally(column, weights, known_values, masses), masses))
     for one, other in zip(*results, strict=True):
         assert_array_equal(one, other)
-    told, outside, _, masses = results[0]
-    assert not set(outside) & set(places)
-    counted = np.isin(column, places)
-    assert masses.sum() - len(places) == (counted.sum() if weights is None else weights[counted].sum())
-    assert told[2:] == [
+    summary, outside, _, masses = results[0]
+    assert not set(outside) & set(known_values)
+    counted = np.isin(column, known_values)
+    assert masses.sum() - len(known_values) == (counted.sum() if weights is None else weights[counted].sum())
+    assert summary[2:] == [
         np.isfinite(column).sum() if weights is None else (weights[np.isfinite(column)] > 0).sum(),
         *(1, 2, 0),
     ]
@@ -133,12 +133,12 @@ def test_sorted_cells(name, exponent, rng):
     for module in (_core, numpy_core):
         cells, moments = module.cut(values, weights, exponent - 6)
         wider, wider_moments = module.widen(cells, moments, 3)
-        places, both = module.merge(cells, moments, wider[::2].copy(), wider_moments[::2].copy())
+        keys, both = module.merge(cells, moments, wider[::2].copy(), wider_moments[::2].copy())
         masses = module.merge(values, weights[:, None], values[::3].copy(), weights[::3, None].copy())
         times = [module.doublings(cells, 0, most) for most in (1, 2, 7, 100, len(cells))]
         times += [module.doublings(values, exponent - 6, most) for most in (2, 100, len(values))]
         far = module.widen(cells, moments, 900)
-        results.append([cells, moments, wider, wider_moments, places, both, *masses, times, *far])
+        results.append([cells, moments, wider, wider_moments, keys, both, *masses, times, *far])
     for one, other in zip(*results, strict=True):
         assert_allclose(one, other, rtol=1e-12, atol=1e-12)
 
@@ -204,14 +204,14 @@ def test_forward_and_inverse(name, relative_bandwidth, policy, dtype):
     column = sample(name, 500) if column is None else column
     low, high = np.nan_to_num([column.min(), column.max()])
     bandwidth = relative_bandwidth * (high - low) / 5 if high > low else 0.0
-    table = build_map(Sketch.from_values(column), get_kernel("polyexp"), bandwidth)
+    column_map = build_map(Sketch.from_values(column), get_kernel("polyexp"), bandwidth)
     around = low + (high - low + 1) * rng.uniform(-0.5, 1.5, size=300)
     levels = np.r_[rng.uniform(-0.3, 1.3, size=300), 0, 1, np.nan]
     for function, given in [("forward", np.r_[column, around, low, high, np.nan]), ("inverse", levels)]:
         given = given[:, None].astype(dtype)
         compiled, pure = np.empty_like(given), np.empty_like(given)
-        assert getattr(_core, function)([table], given, compiled, policy, 2) == -1
-        assert getattr(numpy_core, function)([table], given, pure, policy, 1) == -1
+        assert getattr(_core, function)([column_map], given, compiled, policy, 2) == -1
+        assert getattr(numpy_core, function)([column_map], given, pure, policy, 1) == -1
         assert_array_equal(np.isnan(compiled), np.isnan(pure))
         unit = 1 if function == "forward" else max(high - low, 1)
         if dtype == np.float64:
@@ -222,11 +222,21 @@ def test_forward_and_inverse(name, relative_bandwidth, policy, dtype):
 
 @pytest.mark.parametrize("name", ["forward", "inverse"])
 def test_both_name_the_column_of_an_infinite_value(name):
-    tables = [build_map(Sketch.from_values([0.0, 1.0]), get_kernel("gaussian"), 0.3)] * 3
+    maps = [build_map(Sketch.from_values([0.0, 1.0]), get_kernel("gaussian"), 0.3)] * 3
     values = np.zeros((4, 3))
     values[2, 1] = -np.inf
     for module in (_core, numpy_core):
-        assert getattr(module, name)(tables, values, np.empty_like(values), 0, 1) == 1
+        assert getattr(module, name)(maps, values, np.empty_like(values), 0, 1) == 1
+
+
+@pytest.mark.parametrize("name", ["forward", "inverse"])
+def test_one_of_several_infinite_columns_is_returned(name):
+    maps = [build_map(Sketch.from_values([0.0, 1.0]), get_kernel("gaussian"), 0.3)] * 4
+    values = np.zeros((4000, 4))
+    values[3999, 1], values[0, 3] = np.inf, -np.inf
+    out = np.empty_like(values)
+    assert {getattr(_core, name)(maps, values, out, 0, n_threads) for n_threads in (1, 2, 3)} <= {1, 3}
+    assert getattr(numpy_core, name)(maps, values, out, 0, 1) == 1  # the leftmost
 
 
 def test_the_switch():

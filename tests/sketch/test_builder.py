@@ -1,4 +1,4 @@
-"""A column in parts has the sketch of the whole column, however it was divided."""
+"""SketchBuilder: a column in chunks has the sketch of the whole column, however it was divided."""
 
 import numpy as np
 import pytest
@@ -13,22 +13,22 @@ from kdi._sketch.cells import MAX_CELLS, SketchCapacity, capacity_for, cell_widt
 
 pytestmark = pytest.mark.numpy_core
 
-ROOM = SketchCapacity(200, 200)
+CAPACITY = SketchCapacity(200, 200)
 N = 20_000
 
 
-def grown(column, cuts, room=ROOM, weights=None):
-    growing = SketchBuilder(room)
+def build(column, cuts, capacity=CAPACITY, weights=None):
+    builder = SketchBuilder(capacity)
     masses = [None] * (len(cuts) + 1) if weights is None else np.split(weights, cuts)
-    for part, mass in zip(np.split(column, cuts), masses, strict=True):
-        growing.add(part, mass)
-    return growing.sketch()
+    for chunk, mass in zip(np.split(column, cuts), masses, strict=True):
+        builder.add(chunk, mass)
+    return builder.sketch()
 
 
 def assert_same(sketch, expected):
     """The same cells, extremes and counts, and the same moments up to rounding."""
     assert sketch.exponent == expected.exponent
-    assert_array_equal(sketch.places, expected.places)
+    assert_array_equal(sketch.keys, expected.keys)
     for name in ("minimum", "maximum", "count", "missing"):
         assert getattr(sketch, name) == getattr(expected, name) or expected.count == 0
     scale = max(float(expected.moments[:, 0].sum()), 1.0) if len(expected) else 1.0
@@ -66,31 +66,31 @@ NAMES = list(columns(np.random.default_rng(0)))
 def test_however_it_is_divided(name, weighted, rng):
     column = columns(rng)[name]
     weights = rng.integers(0, 3, size=N).astype(float) if weighted else None
-    expected = Sketch.exact(column, weights).limited_to(ROOM)
+    expected = Sketch.exact(column, weights).limited_to(CAPACITY)
     for cuts in ([], [1], [N // 2], [0, 0, 100, 100, N], range(500, N, 500), range(7001, N, 77)):
-        assert_same(grown(column, cuts, weights=weights), expected)
+        assert_same(build(column, cuts, weights=weights), expected)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_merged_in_any_order(name, rng):
     column = columns(rng)[name]
-    expected = Sketch.exact(column).limited_to(ROOM)
-    for n_parts in (2, 9):
-        parts = [grown(part, []) for part in np.array_split(column, n_parts)]
+    expected = Sketch.exact(column).limited_to(CAPACITY)
+    for n_partitions in (2, 9):
+        sketches = [build(partition, []) for partition in np.array_split(column, n_partitions)]
         for _ in range(3):
-            order = rng.permutation(n_parts)
-            merged = parts[order[0]]
+            order = rng.permutation(n_partitions)
+            merged = sketches[order[0]]
             for j in order[1:]:
-                merged = parts[j].merged(merged).limited_to(ROOM)
+                merged = sketches[j].merged(merged).limited_to(CAPACITY)
             assert_same(merged, expected)
 
 
 @pytest.mark.parametrize("size", [2, 3, 64])
-def test_negative_values_next_to_nothing_stay_on_their_side(size):
+def test_negative_values_that_underflow_stay_below_zero(size):
     column = np.array([0.0, -0.0, 1.0, 8.0, 2.9e45, -7e-294, 7e-294, -5e-324] * 40)
-    room = SketchCapacity(size, size)
+    capacity = SketchCapacity(size, size)
     for cuts in ([], [3], range(5, 320, 5)):
-        assert_same(grown(column, cuts, room), Sketch.exact(column).limited_to(room))
+        assert_same(build(column, cuts, capacity), Sketch.exact(column).limited_to(capacity))
 
 
 @given(
@@ -99,17 +99,17 @@ def test_negative_values_next_to_nothing_stay_on_their_side(size):
     st.integers(2, 40),
 )
 def test_any_numbers(values, cuts, size):
-    room = SketchCapacity(size, size)
+    capacity = SketchCapacity(size, size)
     column = np.array(values, dtype=float)
     with np.errstate(over="ignore"):
-        assert_same(grown(column, sorted(cuts), room), Sketch.exact(column).limited_to(room))
+        assert_same(build(column, sorted(cuts), capacity), Sketch.exact(column).limited_to(capacity))
 
 
-def test_more_room_for_values_than_for_cells(rng):
+def test_more_capacity_for_values_than_for_cells(rng):
     column = rng.normal(size=N)
-    room = SketchCapacity(N - 1, 64)
-    assert grown(column[:-1], [4000], room).is_exact
-    assert_same(grown(column, [4000], room), Sketch.exact(column).limited_to(room))
+    capacity = SketchCapacity(N - 1, 64)
+    assert build(column[:-1], [4000], capacity).is_exact
+    assert_same(build(column, [4000], capacity), Sketch.exact(column).limited_to(capacity))
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -118,42 +118,42 @@ def test_values_that_repeat_are_counted(weighted, rng):
     column[200_000::500] = rng.normal(size=200)  # new ones come late
     column[1::1000] = np.nan
     weights = rng.integers(0, 3, size=len(column)).astype(float) if weighted else None
-    for room in (SketchCapacity(1000, 1000), SketchCapacity(300, 300)):
-        expected = Sketch.exact(column, weights).limited_to(room)
-        assert expected.is_exact == (room.values == 1000)
+    for capacity in (SketchCapacity(1000, 1000), SketchCapacity(300, 300)):
+        expected = Sketch.exact(column, weights).limited_to(capacity)
+        assert expected.is_exact == (capacity.values == 1000)
         for cuts in ([], [140_000, 250_000], range(10_000, 300_000, 10_000)):
-            assert_same(grown(column, cuts, room, weights), expected)
+            assert_same(build(column, cuts, capacity, weights), expected)
 
 
 def test_infinite_values_are_counted_and_left_out(rng):
     column = rng.normal(size=N)
     column[[10, 5000]], column[19_000] = np.inf, -np.inf
-    growing = SketchBuilder(ROOM)
-    for part in np.split(column, [100, 6000]):
-        growing.add(part)
-    assert growing.infinite == 3
-    assert_same(growing.sketch(), Sketch.exact(column[np.isfinite(column)]).limited_to(ROOM))
+    builder = SketchBuilder(CAPACITY)
+    for chunk in np.split(column, [100, 6000]):
+        builder.add(chunk)
+    assert builder.infinite == 3
+    assert_same(builder.sketch(), Sketch.exact(column[np.isfinite(column)]).limited_to(CAPACITY))
 
 
-def test_it_goes_on_after_a_look(rng):
+def test_adding_continues_after_sketch(rng):
     column = rng.lognormal(size=N)
-    growing = SketchBuilder(ROOM)
+    builder = SketchBuilder(CAPACITY)
     for start in range(0, N, 1000):
-        growing.add(column[start : start + 1000])
-        assert_same(growing.sketch(), Sketch.exact(column[: start + 1000]).limited_to(ROOM))
+        builder.add(column[start : start + 1000])
+        assert_same(builder.sketch(), Sketch.exact(column[: start + 1000]).limited_to(CAPACITY))
 
 
-def test_the_caller_may_use_an_array_again(rng):
+def test_the_caller_may_overwrite_an_array(rng):
     column = rng.normal(size=300)
-    growing, given_away = SketchBuilder(SketchCapacity(1000, 1000)), column.copy()
-    growing.add(given_away)
-    given_away[:] = 0
-    assert_same(growing.sketch(), Sketch.exact(column))
+    builder, reused = SketchBuilder(SketchCapacity(1000, 1000)), column.copy()
+    builder.add(reused)
+    reused[:] = 0
+    assert_same(builder.sketch(), Sketch.exact(column))
 
 
 @pytest.mark.parametrize("kernel", ["polyexp", "gaussian"])
 @pytest.mark.parametrize("alpha", [0.05, 0.3, 1.0, 10.0])
-def test_room_is_enough_for_the_worst_data(alpha, kernel):
+def test_capacity_is_enough_for_the_worst_data(alpha, kernel):
     # Chebyshev's inequality, as an equality at every distance: so many values beyond k deviations as there may be.
     chosen = get_kernel(kernel)
     n = 3_000_000
@@ -165,9 +165,9 @@ def test_room_is_enough_for_the_worst_data(alpha, kernel):
     n_occupied = len(np.unique(np.floor(np.ldexp(column, -exponent))))
     assert n_occupied <= capacity_for(chosen, alpha, 1).cells <= MAX_CELLS
     if alpha == 1:
-        growing = SketchBuilder(capacity_for(chosen, alpha, 1))
-        growing.add(column)
-        assert growing.sketch().exponent <= exponent
+        builder = SketchBuilder(capacity_for(chosen, alpha, 1))
+        builder.add(column)
+        assert builder.sketch().exponent <= exponent
 
 
 def test_columns_share_the_memory():

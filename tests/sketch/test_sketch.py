@@ -26,7 +26,7 @@ def assert_same(one, other, rtol=1e-12):
     assert_allclose([one.weight, one.std], [other.weight, other.std], rtol=rtol)
     assert_allclose(one.mean, other.mean, rtol=rtol, atol=rtol * other.std)
     if one.exponent == other.exponent:
-        assert_array_equal(one.places, other.places)
+        assert_array_equal(one.keys, other.keys)
         assert_allclose(one.moments, other.moments, rtol=1e-9, atol=1e-9)
 
 
@@ -53,7 +53,7 @@ def test_weighted_summary(cell_width, rng):
     assert sketch.weight == weights.sum()
     assert_allclose([sketch.mean, sketch.std], [repeated.mean, repeated.std], rtol=1e-12)
     assert (sketch.minimum, sketch.maximum) == (repeated.minimum, repeated.maximum)
-    assert_array_equal(sketch.places, repeated.places)
+    assert_array_equal(sketch.keys, repeated.keys)
     assert_allclose(sketch.moments, repeated.moments, rtol=1e-12, atol=1e-12)
 
 
@@ -136,15 +136,16 @@ class TestAdding:
     def test_parts_give_the_whole(self, name):
         values = sample(name, 100_000)
         whole = Sketch.from_values(values)
-        parts = [Sketch.from_values(part) for part in np.split(values, [10, 1000, 50_000])]
-        assert_same(sum(parts, Sketch()), whole, rtol=1e-9)
-        assert_same(sum(parts[::-1], Sketch()), whole, rtol=1e-9)
+        sketches = [Sketch.from_values(part) for part in np.split(values, [10, 1000, 50_000])]
+        assert_same(sum(sketches, Sketch()), whole, rtol=1e-9)
+        assert_same(sum(sketches[::-1], Sketch()), whole, rtol=1e-9)
 
     @pytest.mark.parametrize("widths", [(0.01, 0.1), (0.1, 0.01), (None, 0.1), (0.1, None)])
     def test_the_finer_one_is_coarsened(self, widths, rng):
-        parts = rng.normal(size=(2, 20_000))
-        total = Sketch.from_values(parts[0], cell_width=widths[0]) + Sketch.from_values(parts[1], cell_width=widths[1])
-        whole = Sketch.from_values(parts.ravel(), cell_width=0.1)
+        halves = rng.normal(size=(2, 20_000))
+        left, right = (Sketch.from_values(half, cell_width=width) for half, width in zip(halves, widths, strict=True))
+        total = left + right
+        whole = Sketch.from_values(halves.ravel(), cell_width=0.1)
         assert total.exponent == whole.exponent
         assert_same(total, whole)
 
@@ -177,9 +178,9 @@ class TestAdding:
 
     @pytest.mark.parametrize("shift", [0.0, 1e9, -1e9, 1e15])
     def test_far_from_zero(self, shift, rng):
-        parts = np.round(rng.normal(size=(2, 60_000)) * 1000, 3) + shift
-        total = Sketch.from_values(parts[0]) + Sketch.from_values(parts[1])
-        assert total.std == pytest.approx(oracle.spread(parts.ravel()), rel=1e-9)
+        halves = np.round(rng.normal(size=(2, 60_000)) * 1000, 3) + shift
+        total = Sketch.from_values(halves[0]) + Sketch.from_values(halves[1])
+        assert total.std == pytest.approx(oracle.spread(halves.ravel()), rel=1e-9)
         assert total.count == 120_000
 
 
@@ -243,8 +244,8 @@ def test_values_a_hair_from_the_edge_of_a_cell(shift, sign, tiny):
     assert sketch.weight == 5001
     assert (sketch.minimum, sketch.maximum) == (values.min(), values.max())
     assert sketch.std == pytest.approx(values.std(), rel=1e-12)
-    assert sketch.places[0] == floor(Fraction(values.min()) / 8)
-    assert sketch.places[-1] == floor(Fraction(values.max()) / 8)
+    assert sketch.keys[0] == floor(Fraction(values.min()) / 8)
+    assert sketch.keys[-1] == floor(Fraction(values.max()) / 8)
     model = KDITransformer(0.3).fit(values[:, None])  # another way into cells
     assert model.sketches_[0].weight == 5001
     assert Sketch.from_bytes(sketch.to_bytes()).weight == 5001

@@ -1,1 +1,1 @@
-"""The kernel density integral of a sketch, and the maps that evaluate it in constant time per value."""
+"""The kernel density integral of a sketch, and lookup maps that evaluate it in constant time per value."""

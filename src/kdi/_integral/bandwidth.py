@@ -1,4 +1,4 @@
-"""The bandwidth factor alpha: from what a user gives to one number a feature."""
+"""The bandwidth factor alpha: one number per feature, from what a user passes."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ import numpy as np
 
 from kdi._utils.typing import Float64Array
 
-RULES = ("scott", "silverman")
-ALLOWED = "a number >= 0, inf, 'scott' or 'silverman'"
+BANDWIDTH_RULES = ("scott", "silverman")
+ALLOWED_ALPHAS = "a number >= 0, inf, 'scott' or 'silverman'"
 
 
-def bandwidth_factor(alpha: Any, weight: float, where: str = "alpha") -> float:
-    """One alpha as a number; the rules take the sum of the weights for the sample size.
+def bandwidth_factor(alpha: Any, weight: float, label: str = "alpha") -> float:
+    """Return one alpha as a number; `label` names it in messages.
 
-    Scott: n^(-1/5). Silverman: (3 n / 4)^(-1/5), as in scipy.stats.gaussian_kde for one dimension.
+    The rules take the sum of the weights as the sample size n. Scott: n^(-1/5). Silverman: (3 n / 4)^(-1/5), as in
+    scipy.stats.gaussian_kde for one dimension.
 
     Examples
     --------
@@ -26,21 +27,21 @@ def bandwidth_factor(alpha: Any, weight: float, where: str = "alpha") -> float:
     0.5
     """
     if isinstance(alpha, str):
-        if alpha not in RULES:
-            raise ValueError(f"{where} must be {ALLOWED}, got {alpha!r}.")
+        if alpha not in BANDWIDTH_RULES:
+            raise ValueError(f"{label} must be {ALLOWED_ALPHAS}, got {alpha!r}.")
         return float((weight if alpha == "scott" else 0.75 * weight) ** -0.2) if weight > 0 else float("nan")
     if not isinstance(alpha, Real) or isinstance(alpha, bool | np.bool_) or not float(alpha) >= 0:
-        raise ValueError(f"{where} must be {ALLOWED}, got {alpha!r}.")
+        raise ValueError(f"{label} must be {ALLOWED_ALPHAS}, got {alpha!r}.")
     return float(alpha)
 
 
 def spread_alpha(alpha: Any, n_features: int, names: Any = None) -> list[Any]:
-    """One alpha a feature: from a single one, a sequence, or a mapping by feature name (features not in it keep 1)."""
+    """Return one alpha per feature: from a single one, a sequence, or a mapping by feature name, by default 1."""
     if isinstance(alpha, Mapping):
         if names is None:
             raise ValueError(
-                "alpha is a mapping by feature name, but the columns have no names, as those of a frame have "
-                "(scikit-learn asks for names that are all strings); give a sequence instead."
+                "alpha is a mapping by feature name, but the columns have no names that are all strings; "
+                "pass a frame, or alpha as a sequence."
             )
         unknown = [name for name in alpha if name not in set(names)]
         if unknown:
@@ -52,12 +53,12 @@ def spread_alpha(alpha: Any, n_features: int, names: Any = None) -> list[Any]:
         return [alpha] * n_features
     alphas = alpha.tolist() if isinstance(alpha, np.ndarray) else list(alpha)
     if np.ndim(alpha) != 1 or len(alphas) != n_features:
-        raise ValueError(f"alpha must have one entry a feature, {n_features}, got shape {np.shape(alpha)}.")
+        raise ValueError(f"alpha must have one entry per feature, {n_features}, got shape {np.shape(alpha)}.")
     return alphas
 
 
 def resolve_alpha(alpha: Any, weights: Float64Array, names: Any = None) -> Float64Array:
-    """The number alpha of every feature, `weights` being the sum of weights of each."""
+    """Return the bandwidth factor of every feature; `weights` are their sums of weights."""
     alphas = spread_alpha(alpha, len(weights), names)
     single = len({id(one) for one in alphas}) == 1 and not isinstance(alpha, Mapping)
     labels = [

@@ -1,4 +1,4 @@
-"""Maps: everything of a fitted transformer that follows from its sketches."""
+"""FeatureMaps: the fitted attributes of a transformer that are derived from its sketches."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kdi._utils.typing import Float64Array
 
 @dataclass(frozen=True, eq=False)
 class FeatureMaps:
-    """The bandwidth factor, the bandwidth and the table of each feature."""
+    """The bandwidth factor, the bandwidth and the lookup map of each feature."""
 
     alpha: Float64Array
     bandwidth: Float64Array
@@ -25,7 +25,7 @@ class FeatureMaps:
     def from_sketches(
         cls, sketches: list[Sketch], alphas: Float64Array, kernel: Kernel, max_knots: int | None
     ) -> FeatureMaps:
-        with np.errstate(invalid="ignore"):  # inf times the spread of a constant
+        with np.errstate(invalid="ignore"):  # inf times the zero spread of a constant
             bandwidths = alphas * np.array([sketch.std for sketch in sketches])
         maps = [
             build_map(sketch, kernel, bandwidth, max_knots)
@@ -35,7 +35,7 @@ class FeatureMaps:
 
 
 def coarsen_sketches(sketches: list[Sketch], alphas: Float64Array, kernel: Kernel) -> list[Sketch]:
-    """Sketches no finer than the bandwidths call for."""
+    """Coarsen sketches as far as their bandwidths allow."""
     return [
         sketch.coarsened_to_width(cell_width_for(kernel, alpha * sketch.std, sketch.range)) if sketch.count else sketch
         for sketch, alpha in zip(sketches, alphas.tolist(), strict=True)
@@ -45,10 +45,13 @@ def coarsen_sketches(sketches: list[Sketch], alphas: Float64Array, kernel: Kerne
 def maps_by_alpha(
     sketches: list[Sketch], alphas: Float64Array, kernel: Kernel, max_knots: int | None
 ) -> list[list[ColumnMap]]:
-    """The tables of all features at each of some ascending alphas, from sketches that are fine enough for the first."""
-    found = []
+    """Build the maps of all features at each of some ascending alphas.
+
+    The sketches must be fine enough for the first alpha.
+    """
+    maps = []
     for alpha in alphas.tolist():
-        each = np.full(len(sketches), alpha)
-        sketches = coarsen_sketches(sketches, each, kernel)  # from those of the alpha before, which are fewer cells
-        found.append(FeatureMaps.from_sketches(sketches, each, kernel, max_knots).maps)
-    return found
+        same = np.full(len(sketches), alpha)
+        sketches = coarsen_sketches(sketches, same, kernel)  # those of the previous alpha have fewer cells
+        maps.append(FeatureMaps.from_sketches(sketches, same, kernel, max_knots).maps)
+    return maps

@@ -19,24 +19,24 @@ from kdi._sketch.cells import cell_error, cell_width_for, width_exponent
 from kdi._sketch.sketch import Sketch
 from kdi._utils.typing import Float64Array
 
-# Where h is much larger than the range, all is a difference of numbers that are nearly equal, which the direct sum has
-# more digits of than the filters; of few cells and knots it is asked for them.
+# Where h is much larger than the range, results are differences of nearly equal numbers. The direct sum computes these
+# with more digits than the filters, and is used while there are few cells and knots.
 NARROW_RANGE, DIRECT_SUM_TERMS = 2**-6, 2**12
-DENSITY_ROUNDING = 20  # how much larger rounding errors are in the density, in units of 1/h
+DENSITY_ROUNDING = 20  # rounding errors of the density, in units of those of the cdf divided by h
 
 
 def rounding_error(kernel: Kernel, n_cells: int) -> float:
-    """Bound on what rounding does to a kernel cdf summed over n cells.
+    """Bound the rounding error of a kernel cdf summed over n cells.
 
-    The filters carry a state from cell to cell, and every step adds some roundings of it. Those of the Gaussian are
-    larger, being a sum of exponentials that partly cancel; the sum itself is 7e-14 from the Gaussian.
+    The filters carry a state from cell to cell, and every step rounds it. The errors of the Gaussian are larger, since
+    it is a sum of exponentials that partly cancel; that sum itself differs from the Gaussian by 7e-14.
     """
     return 2e-13 + (5e-16 if kernel.order else 4e-15) * n_cells
 
 
 @dataclass(frozen=True, eq=False)
 class Integral:
-    """Kernel density integral of a column that is not empty, at a bandwidth h that is positive and finite.
+    """Kernel density integral of a column with values, at a bandwidth h that is positive and finite.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Integral:
     moments : ndarray of shape (n, 1) or (n, 4)
         Moments of the cells, or weights of the values, of total weight 1.
     grid : float
-        Width of the cells that this bandwidth calls for, whether or not the sketch has them; 0 where there are none.
+        Width of the cells that this bandwidth calls for, whether or not the sketch has them; 0 where it needs values.
     value_error : float
         Bound on the error of the kernel cdf at any point.
     density_error : float
@@ -71,18 +71,17 @@ class Integral:
 
     @classmethod
     def from_sketch(cls, sketch: Sketch, kernel: Kernel, bandwidth: float, finer: float = 1.0) -> Integral:
-        """Take the integral of a sketch.
+        """Integrate a sketch, in cells as wide as the tolerance allows.
 
-        Cells are as wide as the tolerance allows, or narrower by the factor `finer`, where derivatives of the density
-        are asked for.
+        Where derivatives of the density are needed, `finer` is the factor by which the cells are narrower.
         """
-        needed = cell_width_for(kernel, bandwidth, sketch.range) / finer
-        exponent = width_exponent(needed, sketch.minimum, sketch.maximum)
-        sketch = sketch.coarsened_to_width(needed)
-        relative = min(sketch.cell_width / bandwidth, 1e60)  # more would overflow below, and promises as little
+        width = cell_width_for(kernel, bandwidth, sketch.range) / finer
+        exponent = width_exponent(width, sketch.minimum, sketch.maximum)
+        sketch = sketch.coarsened_to_width(width)
+        relative = min(sketch.cell_width / bandwidth, 1e60)  # more would overflow below; the bound is useless anyway
         rounding = rounding_error(kernel, len(sketch))
         # The density's expansion may stop at a jump of its third derivative (polyexp of order 1 and 2 at the centre).
-        density_error = (relative**3 * kernel.bend / 24 + DENSITY_ROUNDING * rounding) / bandwidth
+        density_error = (relative**3 * kernel.max_fourth_derivative / 24 + DENSITY_ROUNDING * rounding) / bandwidth
         return cls(
             kernel=kernel,
             bandwidth=bandwidth,
@@ -97,7 +96,10 @@ class Integral:
         )
 
     def mirrored(self) -> Integral:
-        """The integral of the values in reverse: its cdf is the upper tail of this one, without the loss of 1 - cdf."""
+        """Return the integral of the reflected values, whose cdf is the upper tail of this one.
+
+        It does not suffer from the cancellation of 1 - cdf.
+        """
         signs = [1, -1, 1, -1][: self.moments.shape[1]]
         return replace(
             self,
@@ -106,10 +108,15 @@ class Integral:
         )
 
     def at(self, offsets: Float64Array) -> tuple[Float64Array, Float64Array]:
-        """Kernel cdf and density at ascending positions relative to the minimum."""
-        own = self.bandwidth * self.kernel.scale
-        if self.high - self.low < NARROW_RANGE * own and len(self.positions) * len(offsets) <= DIRECT_SUM_TERMS:
-            values, densities = cell_sum(self.positions, self.moments, self.width, self.kernel, own, offsets)
+        """Evaluate the kernel cdf and density at ascending positions relative to the minimum."""
+        kernel_bandwidth = self.bandwidth * self.kernel.scale
+        narrow = self.high - self.low < NARROW_RANGE * kernel_bandwidth
+        if narrow and len(self.positions) * len(offsets) <= DIRECT_SUM_TERMS:
+            values, densities = cell_sum(
+                self.positions, self.moments, self.width, self.kernel, kernel_bandwidth, offsets
+            )
             return values, densities
-        values, densities = core.integrate(self.positions, self.moments, self.width, self.kernel.order, own, offsets)
+        values, densities = core.integrate(
+            self.positions, self.moments, self.width, self.kernel.order, kernel_bandwidth, offsets
+        )
         return values, densities

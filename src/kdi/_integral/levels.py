@@ -1,7 +1,7 @@
-"""Levels: T of a table's own values, which is what correlations are made of.
+"""Levels: T of a table's own values, from which correlations are computed.
 
-Short columns are sorted and the integral is taken at the values themselves; long ones go by sketch and table, as in
-KDITransformer. A bootstrap has thousands of short columns, a correlation matrix some long ones.
+Short columns are sorted, and the integral is computed at the values themselves; long ones take a sketch and a map, as
+in KDITransformer. A bootstrap has thousands of short columns, a correlation matrix some long ones.
 """
 
 from __future__ import annotations
@@ -16,34 +16,34 @@ from kdi._sketch.cells import LINEAR_RANGE
 from kdi._sketch.columns import ColumnStats, cell_exponents, cell_widths, scan_columns, sketch_array
 from kdi._utils.typing import Float64Array
 
-SHORT = 2**10  # rows up to which sorting a column is faster than its sketch and table
+MAX_SORTED_ROWS = 2**10  # rows up to which sorting a column is faster than a sketch and a map
 # What the knots may contribute to the error: a correlation divides it by the deviation of T, which outliers make small.
-TOLERANCE = 5e-9
+LEVEL_TOLERANCE = 5e-9
 
 
 def column_levels(
     table: Float64Array, weights: Float64Array | None, alphas: Float64Array, kernel: Kernel, n_threads: int = 1
 ) -> tuple[Float64Array, Float64Array]:
-    """T of every value within its own column, and a bound on the error of each column's.
+    """Compute T of every value within its own column, and a bound on the error per column.
 
     Weights must be positive. NaN is left out and stays NaN. A column with infinite values is NaN, unless its alpha is
-    0: ranks are all that such values have. The result lies column by column in memory.
+    0: such values have ranks only. The result lies column by column in memory.
     """
     n_rows, n_columns = table.shape
-    if n_rows <= SHORT or not alphas.any():
+    if n_rows <= MAX_SORTED_ROWS or not alphas.any():
         return _by_sorting(table, weights, alphas, kernel, n_threads)
-    scan = scan_columns(table, weights, n_threads)
-    widths = np.where(alphas > 0, cell_widths(kernel, alphas, scan), 0.0)
-    # Where the values would be kept anyway, the integral at the values themselves is both faster and more exact.
-    kept = np.array([exponent is None for exponent in cell_exponents(scan, widths)])
-    if kept.all():
+    stats = scan_columns(table, weights, n_threads)
+    widths = np.where(alphas > 0, cell_widths(kernel, alphas, stats), 0.0)
+    # Where the sketch would keep the values, the integral at the values themselves is both faster and more exact.
+    exact = np.array([exponent is None for exponent in cell_exponents(stats, widths)])
+    if exact.all():
         return _by_sorting(table, weights, alphas, kernel, n_threads)
-    if not kept.any():
-        return _by_map(table, weights, alphas, kernel, scan, n_threads)
+    if not exact.any():
+        return _by_map(table, weights, alphas, kernel, stats, n_threads)
     levels, errors = np.empty((n_columns, n_rows)).T, np.empty(n_columns)
-    levels[:, kept], errors[kept] = _by_sorting(table[:, kept], weights, alphas[kept], kernel, n_threads)
-    others = ColumnStats(*(field[~kept] for field in scan))
-    levels[:, ~kept], errors[~kept] = _by_map(table[:, ~kept], weights, alphas[~kept], kernel, others, n_threads)
+    levels[:, exact], errors[exact] = _by_sorting(table[:, exact], weights, alphas[exact], kernel, n_threads)
+    others = ColumnStats(*(field[~exact] for field in stats))
+    levels[:, ~exact], errors[~exact] = _by_map(table[:, ~exact], weights, alphas[~exact], kernel, others, n_threads)
     return levels, errors
 
 
@@ -62,14 +62,14 @@ def _by_map(
     weights: Float64Array | None,
     alphas: Float64Array,
     kernel: Kernel,
-    scan: ColumnStats,
+    stats: ColumnStats,
     n_threads: int,
 ) -> tuple[Float64Array, Float64Array]:
-    sketches = sketch_array(table, weights, kernel, lambda _: alphas, n_threads, stats=scan)
-    tables = [
-        build_map(sketch, kernel, alpha * sketch.std, tolerance=TOLERANCE)
+    sketches = sketch_array(table, weights, kernel, lambda _: alphas, n_threads, stats=stats)
+    maps = [
+        build_map(sketch, kernel, alpha * sketch.std, tolerance=LEVEL_TOLERANCE)
         for sketch, alpha in zip(sketches, alphas.tolist(), strict=True)
     ]
     levels = np.empty(table.shape[::-1]).T
-    forward(tables, table, levels, "clip", n_threads)
-    return levels, np.array([one.error for one in tables])
+    forward(maps, table, levels, "clip", n_threads)
+    return levels, np.array([column_map.error for column_map in maps])

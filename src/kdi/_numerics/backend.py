@@ -1,15 +1,16 @@
-"""The numeric core: compiled where it is there, NumPy where it is not or where KDI_PURE_PYTHON=1 asks for it."""
+"""The numeric core: the compiled module, or NumPy where that is missing or KDI_PURE_PYTHON=1 is set."""
 
 import os
-from types import ModuleType
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
-from kdi._numerics import numpy_core
+__all__ = ["core"]
 
-core: ModuleType = numpy_core
-if os.environ.get("KDI_PURE_PYTHON", "0") in ("", "0"):
-    try:
-        from kdi._numerics import _core
+if TYPE_CHECKING:
+    from kdi._numerics import _core as core
+else:
+    from kdi._numerics import numpy_core as core
 
-        core = _core
-    except ImportError:
-        pass
+    if os.environ.get("KDI_PURE_PYTHON", "0") in ("", "0"):
+        with suppress(ImportError):
+            from kdi._numerics import _core as core

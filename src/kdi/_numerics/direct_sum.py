@@ -3,8 +3,8 @@
     P(a, b) = sum_n w_n [G((b - X_n)/h) - G((a - X_n)/h)] / sum_n w_n
     T(x)    = P(X_(1), x) / P(X_(1), X_(N))
 
-Quadratic in the number of values. It is the oracle of the tests, and `cell_sum`, the same sum over a sketch's cells, is
-what the pure-NumPy path and very small problems use.
+It takes quadratic time in the number of values and is the oracle of the tests. `cell_sum` is the same sum over a
+sketch's cells, for the pure-NumPy core and for very small problems.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def kd_integral(
     order: int = 4,
     weights: ArrayLike | None = None,
 ) -> Float64Array:
-    """The kernel density integral T of `values`, at the points `at`, by the direct sum.
+    """Compute the kernel density integral T of `values` at the points `at` by the direct sum.
 
     Examples
     --------
@@ -53,21 +53,21 @@ def cell_sum(
     kernel: Kernel,
     bandwidth: float,
     knots: Float64Array,
-    last: int = 1,
+    n_derivatives: int = 1,
 ) -> list[Float64Array]:
-    """Sum of the kernel cdf over cells and its derivatives, up to the order `last`, at `knots`.
+    """Sum the kernel cdf and its first `n_derivatives` derivatives over cells, at `knots`.
 
-    A cell at c with moments m_k counts sum_k m_k (-w/b)^k / k! G^(k)((x - c)/b): the Taylor expansion about its centre.
+    A cell at c with moments m_k adds sum_k m_k (-w/b)^k / k! G^(k)((x - c)/b): the Taylor expansion about its centre.
     One column of moments means that every cell is a point.
     """
     factors = [(-width / bandwidth) ** k / factorial(k) for k in range(moments.shape[1])]
-    sums = [np.empty(len(knots)) for _ in range(last + 1)]
+    sums = [np.empty(len(knots)) for _ in range(n_derivatives + 1)]
     step = max(1, 2**18 // max(len(positions), 1))
     for start in range(0, len(knots), step):
-        part = slice(start, start + step)
-        distance = (knots[part, None] - positions) / bandwidth
-        derivatives = kernel.derivatives(distance, len(factors) - 1 + last)
+        block = slice(start, start + step)
+        distance = (knots[block, None] - positions) / bandwidth
+        derivatives = kernel.derivatives(distance, len(factors) - 1 + n_derivatives)
         for order, total in enumerate(sums):
             terms = zip(factors, derivatives[order:], moments.T, strict=False)
-            total[part] = sum(factor * derivative @ moment for factor, derivative, moment in terms) / bandwidth**order
+            total[block] = sum(factor * derivative @ moment for factor, derivative, moment in terms) / bandwidth**order
     return sums

@@ -1,6 +1,6 @@
 """NumPy twins of the functions of the compiled core, for machines where it is missing.
 
-Same names, same arguments, same results up to rounding; cpp/module.cpp is the index of the other side.
+Same names, same arguments, same results up to rounding; cpp/module.cpp is the index of the compiled functions.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from kdi._numerics.kernels import Kernel
 from kdi._utils.typing import Float64Array, FloatArray, Int64Array
 from kdi._utils.validation import valid_values
 
-BLOCK = 2**16
-SUMMED = 2**14  # products of cells and knots below which it does not pay to look at fewer cells
+NUMPY_BLOCK_ROWS = 2**16  # rows of a column that are worked on at once, to bound the temporary arrays
+DIRECT_TERMS = 2**14  # products of cells and knots below which selecting the near cells does not pay
 POSITION_ROUNDING = 1.5 * 2.0**20  # rounds positions to 2**-32 of an interval: see lookup.hpp for why
 
 
-def scan(table: FloatArray, weights: Float64Array | None, n_threads: int) -> Float64Array:
-    """Per column: minimum, maximum, count, weight, rough standard deviation, missing, infinite."""
-    result = np.zeros((7, table.shape[1]))
-    for j in range(table.shape[1]):
-        values, mass, n_missing = valid_values(table[:, j], weights)
-        infinite = np.isinf(table[:, j]).sum()
+def scan(array: FloatArray, weights: Float64Array | None, n_threads: int) -> Float64Array:
+    """Return per column: minimum, maximum, count, weight, rough standard deviation, missing, infinite."""
+    result = np.zeros((7, array.shape[1]))
+    for j in range(array.shape[1]):
+        values, mass, n_missing = valid_values(array[:, j], weights)
+        n_infinite = np.isinf(array[:, j]).sum()
         if not len(values):
-            result[:, j] = np.inf, -np.inf, 0, 0, 0, n_missing, infinite
+            result[:, j] = np.inf, -np.inf, 0, 0, 0, n_missing, n_infinite
             continue
         with np.errstate(over="ignore", invalid="ignore"):
             offsets = values - values[0]
@@ -36,33 +36,33 @@ def scan(table: FloatArray, weights: Float64Array | None, n_threads: int) -> Flo
             mean = (offsets if mass is None else offsets * mass).sum() / weight
             square = (offsets**2 if mass is None else offsets**2 * mass).sum() / weight
             spread = np.sqrt(max(square - mean**2, 0.0))
-        result[:, j] = values.min(), values.max(), len(values), weight, spread, n_missing, infinite
+        result[:, j] = values.min(), values.max(), len(values), weight, spread, n_missing, n_infinite
     return result
 
 
 def fill(
-    table: FloatArray,
+    array: FloatArray,
     weights: Float64Array | None,
     scale: Float64Array,
     first: Sequence[int],
     n_cells: Sequence[int],
     n_threads: int,
 ) -> list[tuple[Int64Array, Float64Array]]:
-    """Occupied cells of each column, and the moments 0 to 3 of their values about the centre, in units of the width."""
+    """Return the occupied cells of each column and their moments 0 to 3 about the centre, in units of the width."""
     result = []
-    for j in range(table.shape[1]):
+    for j in range(array.shape[1]):
         moments = np.zeros((n_cells[j], 4))
-        for start in range(0, len(table) if n_cells[j] else 0, BLOCK):
-            part = slice(start, start + BLOCK)
-            values, mass, _ = valid_values(table[part, j], None if weights is None else weights[part])
-            _add_to_cells(*_placed(values, values * scale[j]), mass, first[j], moments)
+        for start in range(0, len(array) if n_cells[j] else 0, NUMPY_BLOCK_ROWS):
+            block = slice(start, start + NUMPY_BLOCK_ROWS)
+            values, mass, _ = valid_values(array[block, j], None if weights is None else weights[block])
+            _add_to_cells(*_cells_and_offsets(values, values * scale[j]), mass, first[j], moments)
         occupied = np.flatnonzero(moments[:, 0])
         result.append((occupied + first[j], moments[occupied]))
     return result
 
 
-def _placed(values: Float64Array, positions: Float64Array) -> tuple[Int64Array, Float64Array]:
-    """Cells of values, and offsets from their centres; a negative value next to nothing does not change its side."""
+def _cells_and_offsets(values: Float64Array, positions: Float64Array) -> tuple[Int64Array, Float64Array]:
+    """Return the cells of values and their offsets from the centres; a negative value that underflows stays below 0."""
     cells = np.floor(positions) - ((positions == 0) & (values < 0))
     return cells.astype(np.int64), positions - cells - 0.5
 
@@ -70,90 +70,96 @@ def _placed(values: Float64Array, positions: Float64Array) -> tuple[Int64Array, 
 def _add_to_cells(
     cells: Int64Array, z: Float64Array, mass: Float64Array | None, first: int, moments: Float64Array
 ) -> None:
-    place = cells - first
+    index = cells - first
     for k in range(4):
-        moments[:, k] += np.bincount(place, z**k if mass is None else mass * z**k, len(moments))
+        moments[:, k] += np.bincount(index, z**k if mass is None else mass * z**k, len(moments))
 
 
 def accumulate(
     column: FloatArray, weights: Float64Array | None, scale: float, first: int, moments: Float64Array
 ) -> tuple[list[float], Float64Array, Float64Array]:
-    """Add a column to cells that stay: what it is (minimum, maximum, count, missing, infinite, and how many cells were
-    empty before), and its values that lie outside, with their weights."""
-    told, values, mass = _finite(column, weights)
+    """Add a column in place to `moments`, one row per cell from `first` on.
+
+    Return the list (minimum, maximum, count, missing, infinite, newly occupied cells), and the values outside these
+    cells with their weights.
+    """
+    summary, values, mass = _finite_values(column, weights)
     positions = values * scale
     near = (positions >= first) & (positions < first + len(moments))
-    cells, z = _placed(values, np.where(near, positions, 0.0))
+    cells, z = _cells_and_offsets(values, np.where(near, positions, 0.0))
     inside = near & (cells >= first)
-    before = np.count_nonzero(moments[:, 0])
+    n_occupied = np.count_nonzero(moments[:, 0])
     _add_to_cells(cells[inside], z[inside], None if mass is None else mass[inside], first, moments)
-    told[-1] = float(np.count_nonzero(moments[:, 0]) - before)
-    return told, values[~inside], np.empty(0) if mass is None else mass[~inside]
+    summary[-1] = float(np.count_nonzero(moments[:, 0]) - n_occupied)
+    return summary, values[~inside], np.empty(0) if mass is None else mass[~inside]
 
 
 def tally(
-    column: FloatArray, weights: Float64Array | None, places: Float64Array, masses: Float64Array
+    column: FloatArray, weights: Float64Array | None, known_values: Float64Array, masses: Float64Array
 ) -> tuple[list[float], Float64Array, Float64Array]:
-    """Add a column to the weights of known distinct values, ascending; returns what `accumulate` does."""
-    told, values, mass = _finite(column, weights)
-    found = np.searchsorted(places, values)
-    known = np.append(places, np.nan)[found] == values
-    masses += np.bincount(found[known], None if mass is None else mass[known], len(places))
-    return told, values[~known], np.empty(0) if mass is None else mass[~known]
+    """Add a column in place to `masses`, the weights of known ascending values; return what `accumulate` returns."""
+    summary, values, mass = _finite_values(column, weights)
+    index = np.searchsorted(known_values, values)
+    known = np.append(known_values, np.nan)[index] == values
+    masses += np.bincount(index[known], None if mass is None else mass[known], len(known_values))
+    return summary, values[~known], np.empty(0) if mass is None else mass[~known]
 
 
-def _finite(column: FloatArray, weights: Float64Array | None) -> tuple[list[float], Float64Array, Float64Array | None]:
-    """Extremes and counts of a column, and its finite values with their weights."""
+def _finite_values(
+    column: FloatArray, weights: Float64Array | None
+) -> tuple[list[float], Float64Array, Float64Array | None]:
+    """Return the summary that `accumulate` returns, with 0 new cells, and the finite values with their weights."""
     values, mass, n_missing = valid_values(column, weights)
     n_infinite = np.isinf(column).sum()
     if n_infinite:
         finite = np.isfinite(values)
         values, mass = values[finite], None if mass is None else mass[finite]
     extremes = [values.min(), values.max()] if len(values) else [np.inf, -np.inf]
-    return [float(one) for one in (*extremes, len(values), n_missing, n_infinite, 0)], values, mass
+    return [float(number) for number in (*extremes, len(values), n_missing, n_infinite, 0)], values, mass
 
 
 def cut(values: Float64Array, weights: Float64Array, exponent: int) -> tuple[Int64Array, Float64Array]:
-    """The cells of 2**exponent that ascending values lie in, and their moments."""
-    cells, z = _placed(values, np.ldexp(values, -exponent))
-    return _runs(cells, weights[:, None] * np.stack([np.ones_like(z), z, z * z, z * z * z], axis=1))
+    """Cut ascending values into cells of width 2**exponent; return the cells and their moments."""
+    cells, z = _cells_and_offsets(values, np.ldexp(values, -exponent))
+    return _add_equal(cells, weights[:, None] * np.stack([np.ones_like(z), z, z * z, z * z * z], axis=1))
 
 
-def doublings(places: Any, exponent: int, most: int) -> int:
-    """How often cells of 2**exponent must double until at most so many are occupied by ascending values or cells."""
-    cells = places if places.dtype.kind == "i" else _placed(places, np.ldexp(places, -exponent))[0]
+def doublings(keys: Any, exponent: int, most: int) -> int:
+    """Count how often cells must double until at most `most` are occupied.
+
+    Keys are ascending: cells, or values to be cut into cells of width 2**exponent.
+    """
+    cells = keys if keys.dtype.kind == "i" else _cells_and_offsets(keys, np.ldexp(keys, -exponent))[0]
     return bisect_left(range(63), True, key=lambda times: bool(np.count_nonzero(np.diff(cells >> times)) < most))
 
 
-def widen(cells: Int64Array, moments: Float64Array, levels: int) -> tuple[Int64Array, Float64Array]:
-    """Cells that are 2**levels times as wide: moments shift by the binomial formula."""
-    wider, ratio = cells >> levels, 2.0**-levels
-    shift = (cells + 0.5) * ratio - wider - 0.5  # exact, and for any number of levels
+def widen(cells: Int64Array, moments: Float64Array, n_doublings: int) -> tuple[Int64Array, Float64Array]:
+    """Merge cells into cells 2**n_doublings times as wide: moments shift by the binomial formula."""
+    wider, ratio = cells >> n_doublings, 2.0**-n_doublings
+    shift = (cells + 0.5) * ratio - wider - 0.5  # exact, and for any number of doublings
     m0, m1, m2, m3 = moments.T * (ratio ** np.arange(4))[:, None]
     second = m2 + shift * (2 * m1 + shift * m0)
     third = m3 + shift * (3 * m2 + shift * (3 * m1 + shift * m0))
-    return _runs(wider, np.stack([m0, m1 + shift * m0, second, third], axis=1))
+    return _add_equal(wider, np.stack([m0, m1 + shift * m0, second, third], axis=1))
 
 
-def merge(
-    places: Any, moments: Float64Array, other_places: Any, other_moments: Float64Array
-) -> tuple[Any, Float64Array]:
-    """Ascending places of both, moments of equal ones added up."""
-    both = np.concatenate([places, other_places])
+def merge(keys: Any, moments: Float64Array, other_keys: Any, other_moments: Float64Array) -> tuple[Any, Float64Array]:
+    """Merge two ascending sequences of values or cells; the moments of equal keys are added."""
+    both = np.concatenate([keys, other_keys])
     order = np.argsort(both, kind="stable")
-    return _runs(both[order], np.concatenate([moments, other_moments])[order])
+    return _add_equal(both[order], np.concatenate([moments, other_moments])[order])
 
 
-def _runs(places: Any, moments: Float64Array) -> tuple[Any, Float64Array]:
-    """Equal neighbours added up."""
-    first = np.flatnonzero(np.concatenate([[True], places[1:] != places[:-1]]))
-    return places[first], np.add.reduceat(moments, first, axis=0)
+def _add_equal(keys: Any, moments: Float64Array) -> tuple[Any, Float64Array]:
+    """Return the distinct keys, and the sums of the moments of equal ones."""
+    first = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
+    return keys[first], np.add.reduceat(moments, first, axis=0)
 
 
 def integrate(
     positions: Float64Array, moments: Float64Array, width: float, order: int, bandwidth: float, knots: Float64Array
 ) -> tuple[Float64Array, Float64Array]:
-    """Sum of the kernel cdf over sorted cells, and of its density, at sorted knots."""
+    """Return the sum of the kernel cdf over sorted cells, and that of its density, at sorted knots."""
     value, density = _curves(positions, moments, width, order, bandwidth, knots, 1)
     return value, density
 
@@ -161,7 +167,7 @@ def integrate(
 def slopes(
     positions: Float64Array, moments: Float64Array, width: float, order: int, bandwidth: float, knots: Float64Array
 ) -> tuple[Float64Array, Float64Array]:
-    """Sum of the kernel density over sorted cells, and its slope, at sorted knots."""
+    """Return the sum of the kernel density over sorted cells, and that of its slope, at sorted knots."""
     _, density, slope = _curves(positions, moments, width, order, bandwidth, knots, 2)
     return density, slope
 
@@ -173,57 +179,63 @@ def _curves(
     order: int,
     bandwidth: float,
     knots: Float64Array,
-    last: int,
+    n_derivatives: int,
 ) -> list[Float64Array]:
-    """Kernel cdf and derivatives; far from a knot a cell counts whole or not at all, so that few are seen."""
+    """Sum the kernel cdf and its derivatives over the near cells; of far ones all of the weight counts, or none."""
     kernel = Kernel(order)
     reach = (50 + 4 * order if order else 9) * bandwidth  # the tail there is below 1e-18
     before = np.concatenate([[0.0], np.cumsum(moments[:, 0])])
-    curves = [np.empty(len(knots)) for _ in range(last + 1)]
-    step = max(1, len(knots) // 64, SUMMED // max(1, len(positions)))
+    curves = [np.empty(len(knots)) for _ in range(n_derivatives + 1)]
+    step = max(1, len(knots) // 64, DIRECT_TERMS // max(1, len(positions)))
     for start in range(0, len(knots), step):
-        part = slice(start, start + step)
-        first, end = np.searchsorted(positions, [knots[part][0] - reach, knots[part][-1] + reach])
+        block = slice(start, start + step)
+        first, end = np.searchsorted(positions, [knots[block][0] - reach, knots[block][-1] + reach])
         near = slice(first, end)
-        sums = cell_sum(positions[near], moments[near], width, kernel, bandwidth, knots[part], last)
+        sums = cell_sum(positions[near], moments[near], width, kernel, bandwidth, knots[block], n_derivatives)
         for curve, total in zip(curves, sums, strict=True):
-            curve[part] = total
-        curves[0][part] += before[first]
+            curve[block] = total
+        curves[0][block] += before[first]
     return curves
 
 
 def levels(
-    table: Float64Array,
+    array: Float64Array,
     weights: Float64Array | None,
     out: Float64Array,
     alphas: Float64Array,
     order: int,
-    scale: float,
+    kernel_scale: float,
     flat: float,
-    rounding: float,
+    cdf_error: float,
     n_threads: int,
 ) -> Float64Array:
-    """Write T of every column's own values to `out`; a bound on the error of each column's.
+    """Write T of each column's own values to `out`; return a bound on the error per column.
 
-    Infinite values have ranks (alpha 0), but no other integral: such a column is NaN.
+    Infinite values have ranks (alpha 0) but no other integral: such a column is NaN.
     """
-    errors = np.zeros(table.shape[1])
+    errors = np.zeros(array.shape[1])
     for j, alpha in enumerate(alphas.tolist()):
-        known = ~np.isnan(table[:, j])
+        known = ~np.isnan(array[:, j])
         out[:, j] = np.nan
-        if not known.any() or (alpha > 0 and np.isinf(table[known, j]).any()):
+        if not known.any() or (alpha > 0 and np.isinf(array[known, j]).any()):
             continue
-        values, places = np.unique(table[known, j], return_inverse=True)
-        mass = np.bincount(places, None if weights is None else weights[known]).astype(float)
-        level, errors[j] = _levels(values, mass, alpha, order, scale, flat, rounding)
-        out[known, j] = level[places]
+        values, inverse_index = np.unique(array[known, j], return_inverse=True)
+        mass = np.bincount(inverse_index, None if weights is None else weights[known]).astype(float)
+        level, errors[j] = _levels_of_values(values, mass, alpha, order, kernel_scale, flat, cdf_error)
+        out[known, j] = level[inverse_index]
     return errors
 
 
-def _levels(
-    values: Float64Array, mass: Float64Array, alpha: float, order: int, scale: float, flat: float, rounding: float
+def _levels_of_values(
+    values: Float64Array,
+    mass: Float64Array,
+    alpha: float,
+    order: int,
+    kernel_scale: float,
+    flat: float,
+    cdf_error: float,
 ) -> tuple[Float64Array, float]:
-    """T at sorted distinct values of the given weights, and a bound on its error."""
+    """Return T at ascending distinct values with the given weights, and a bound on its error."""
     if len(values) == 1:
         return np.zeros(1), 0.0
     error, total, ranks = 0.0, float(mass.sum()), np.cumsum(mass) - 0.5 * mass
@@ -233,18 +245,18 @@ def _levels(
         if alpha == np.inf:
             return positions, 0.0
         mean = float(positions @ mass) / total
-        bandwidth = alpha * scale * float(np.sqrt((positions - mean) ** 2 @ mass / total))
+        bandwidth = alpha * kernel_scale * float(np.sqrt((positions - mean) ** 2 @ mass / total))
         if bandwidth * flat > 1:
             return positions, 1 / bandwidth**2
         if bandwidth >= 1e-290:
             ranks, _ = integrate(positions, mass[:, None], 0.0, order, bandwidth, positions)
-            error = 2 * rounding * total / float(ranks[-1] - ranks[0])
+            error = 2 * cdf_error * total / float(ranks[-1] - ranks[0])
     level = (ranks - ranks[0]) / (ranks[-1] - ranks[0])
     return np.clip(np.maximum.accumulate(level), 0.0, 1.0), error
 
 
-def cubics(values: Float64Array, slopes: Float64Array, given: float) -> tuple[Float64Array, float]:
-    """One monotone cubic an interval, and the largest error of any; cubics.hpp says why the slopes are limited."""
+def cubics(values: Float64Array, slopes: Float64Array, shape_error: float) -> tuple[Float64Array, float]:
+    """Return one monotone cubic per interval, and the largest error of any; cubics.hpp says why slopes are limited."""
     rise = np.diff(values)
     left = np.clip(slopes[:-1], 0.25 * rise, 2 * rise)
     right = np.clip(slopes[1:], 0.25 * rise, 2 * rise)
@@ -252,89 +264,93 @@ def cubics(values: Float64Array, slopes: Float64Array, given: float) -> tuple[Fl
     coefficients[:-1] = np.stack([values[:-1], left, 3 * rise - 2 * left - right, left + right - 2 * rise], axis=1)
     coefficients[-1, 0] = values[-1]
     moved = 4 / 27 * (abs(left - slopes[:-1]) + abs(right - slopes[1:]))
-    return coefficients, float(np.minimum(rise, given + moved).max(initial=0.0))
+    return coefficients, float(np.minimum(rise, shape_error + moved).max(initial=0.0))
 
 
-def forward(tables: list[Any], table: FloatArray, out: FloatArray, out_of_range: int, n_threads: int) -> int:
-    """Map every column through its table; the first column that holds an infinite value, or -1."""
-    return _map_columns(_forward, tables, table, out, out_of_range)
+def forward(maps: list[Any], array: FloatArray, out: FloatArray, out_of_range: int, n_threads: int) -> int:
+    """Map each column to `out`; return a column that holds an infinite value, or -1.
+
+    Of several such columns this returns the leftmost, the compiled core the one that some thread finds first.
+    """
+    return _map_columns(_forward, maps, array, out, out_of_range)
 
 
-def inverse(tables: list[Any], table: FloatArray, out: FloatArray, out_of_range: int, n_threads: int) -> int:
-    """Map every column back; the first column that holds an infinite value, or -1."""
-    return _map_columns(_inverse, tables, table, out, out_of_range)
+def inverse(maps: list[Any], array: FloatArray, out: FloatArray, out_of_range: int, n_threads: int) -> int:
+    """Map each column back to `out`; return what `forward` returns."""
+    return _map_columns(_inverse, maps, array, out, out_of_range)
 
 
-def _map_columns(function: Any, tables: list[Any], table: FloatArray, out: FloatArray, out_of_range: int) -> int:
-    first_infinite = -1
-    for j, one in enumerate(tables):
-        for start in range(0, len(table), BLOCK):
-            values = table[start : start + BLOCK, j].astype(float)
-            if first_infinite < 0 and np.isinf(values).any():
-                first_infinite = j
+def _map_columns(function: Any, maps: list[Any], array: FloatArray, out: FloatArray, out_of_range: int) -> int:
+    infinite_column = -1
+    for j, column_map in enumerate(maps):
+        for start in range(0, len(array), NUMPY_BLOCK_ROWS):
+            values = array[start : start + NUMPY_BLOCK_ROWS, j].astype(float)
+            if infinite_column < 0 and np.isinf(values).any():
+                infinite_column = j
             with np.errstate(all="ignore"):
-                out[start : start + BLOCK, j] = function(one, values, out_of_range)
-    return first_infinite
+                out[start : start + NUMPY_BLOCK_ROWS, j] = function(column_map, values, out_of_range)
+    return infinite_column
 
 
-def _forward(table: Any, x: Float64Array, out_of_range: int) -> Float64Array:
-    if hasattr(table, "coefficients"):
-        n = len(table.coefficients) - 1
-        position = np.clip(np.nan_to_num((x - table.low) * table.scale, nan=0.0), 0, n)
+def _forward(column_map: Any, x: Float64Array, out_of_range: int) -> Float64Array:
+    low, high = column_map.low, column_map.high
+    if hasattr(column_map, "coefficients"):
+        n = len(column_map.coefficients) - 1
+        position = np.clip(np.nan_to_num((x - low) * column_map.scale, nan=0.0), 0, n)
         position = (position + POSITION_ROUNDING) - POSITION_ROUNDING
         i = position.astype(np.int64)
         t = position - i
-        c = table.coefficients[i].T
+        c = column_map.coefficients[i].T
         y = np.minimum(c[0] + t * (c[1] + t * (c[2] + t * c[3])), 1.0)
     else:
-        knots, levels = table.knots, table.levels
+        knots, levels = column_map.knots, column_map.levels
         i = np.clip(np.searchsorted(knots, x, side="right") - 1, 0, len(knots) - 2)
         y = levels[i] + (x - knots[i]) / (knots[i + 1] - knots[i]) * (levels[i + 1] - levels[i])
         y = np.minimum(y, levels[i + 1])
-    end = 0.0 if table.low == table.high else 1.0
+    end = 0.0 if low == high else 1.0
     if out_of_range == 0:
         below, above = np.zeros_like(x), np.ones_like(x)
     elif out_of_range == 1:
-        below, above = (x - table.low) * table.low_slope, end + (x - table.high) * table.high_slope
+        below, above = (x - low) * column_map.low_slope, end + (x - high) * column_map.high_slope
     else:
         below = above = np.full_like(x, np.nan)
-    result = np.select([x < table.low, x > table.high, x == table.high, x >= table.low], [below, above, end, y], np.nan)
-    return np.asarray(result)
+    return np.asarray(np.select([x < low, x > high, x == high, x >= low], [below, above, end, y], np.nan))
 
 
-def _inverse(table: Any, y: Float64Array, out_of_range: int) -> Float64Array:
+def _inverse(column_map: Any, y: Float64Array, out_of_range: int) -> Float64Array:
+    low, high = column_map.low, column_map.high
     inner = np.clip(np.nan_to_num(y, nan=0.0), 0, 1)
-    if table.low == table.high:
-        x = table.low + (inner if out_of_range == 1 else 0 * inner)
-    elif hasattr(table, "coefficients"):
-        x = _inverse_cubic(table, inner)
+    if low == high:
+        x = low + (inner if out_of_range == 1 else 0 * inner)
+    elif hasattr(column_map, "coefficients"):
+        x = _inverse_cubic(column_map, inner)
     else:
-        knots, levels = table.knots, table.levels
+        knots, levels = column_map.knots, column_map.levels
         i = np.clip(np.searchsorted(levels, inner, side="right") - 1, 0, len(knots) - 2)
         x = knots[i] + (inner - levels[i]) * ((knots[i + 1] - knots[i]) / (levels[i + 1] - levels[i]))
         x = np.minimum(x, knots[i + 1])
-    x = np.where(y == 0, table.low, x)
+    x = np.where(y == 0, low, x)
     if out_of_range == 1:
-        x = np.where(y < 0, table.low + y / table.low_slope, x)
-        start = 0 if table.low == table.high else 1
-        x = np.where(y > 1, table.high + (y - start) / table.high_slope, x)
+        x = np.where(y < 0, low + y / column_map.low_slope, x)
+        start = 0 if low == high else 1
+        x = np.where(y > 1, high + (y - start) / column_map.high_slope, x)
     else:
-        x = np.where(y >= 1, table.high, np.where(y <= 0, table.low, x))
+        x = np.where(y >= 1, high, np.where(y <= 0, low, x))
     if out_of_range == 2:
         x = np.where((y < 0) | (y > 1), np.nan, x)
     return np.where(np.isnan(y), np.nan, x)
 
 
-def _inverse_cubic(table: Any, y: Float64Array) -> Float64Array:
-    """Newton's method inside a bracket, on the interval between whose levels y lies."""
-    levels = table.coefficients[:, 0]
+def _inverse_cubic(column_map: Any, y: Float64Array) -> Float64Array:
+    """Solve for x by Newton's method within a bracket, on the interval whose levels enclose y."""
+    levels = column_map.coefficients[:, 0]
     i = np.clip(np.searchsorted(levels, y, side="right") - 1, 0, len(levels) - 2)
-    _, c1, c2, c3 = table.coefficients[i].T
-    wanted = y - levels[i]
-    t = wanted / (levels[i + 1] - levels[i])
+    _, c1, c2, c3 = column_map.coefficients[i].T
+    target = y - levels[i]
+    t = target / (levels[i + 1] - levels[i])
     below, above = np.zeros_like(t), np.ones_like(t)
     for _ in range(50):
-        miss = t * (c1 + t * (c2 + t * c3)) - wanted
+        miss = t * (c1 + t * (c2 + t * c3)) - target
         above, below = np.where(miss > 0, t, above), np.where(miss > 0, below, t)
         following = t - miss / (c1 + t * (2 * c2 + 3 * t * c3))
         following = np.where((following > below) & (following < above), following, 0.5 * (below + above))
@@ -342,5 +358,5 @@ def _inverse_cubic(table: Any, y: Float64Array) -> Float64Array:
         t = np.where(settled, t, following)
         if settled.all():
             break
-    x = np.minimum(table.low + (i + t) / table.scale, table.high)
-    return np.asarray(np.where(y >= 1, table.high, x))
+    x = np.minimum(column_map.low + (i + t) / column_map.scale, column_map.high)
+    return np.asarray(np.where(y >= 1, column_map.high, x))

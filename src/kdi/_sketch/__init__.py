@@ -1,1 +1,1 @@
-"""Summaries of columns: `Sketch`, its cells and bytes, and sketches of whole and partitioned tables."""
+"""Summaries of columns: `Sketch`, its cells and bytes, and the sketches of arrays and partitioned tables."""

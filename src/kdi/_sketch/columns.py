@@ -1,4 +1,4 @@
-"""Sketches of all columns of a table, in two readings of it: one for the extremes and the spread, one for the cells."""
+"""Sketches of all columns of an array in two passes: one for the extremes and the spread, one for the cells."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ from kdi._utils.typing import Float64Array, FloatArray
 
 
 class ColumnStats(NamedTuple):
-    """What one reading of a table tells of each column, before its cells are cut."""
+    """Statistics of each column from a first pass over a table, before its values are cut into cells."""
 
     minimum: Float64Array
     maximum: Float64Array
     counts: Float64Array
     weight: Float64Array
-    std: Float64Array  # the standard deviation, to a few digits
+    std: Float64Array  # to a few digits
     missing: Float64Array
     infinite: Float64Array
 
     @property
     def infinite_columns(self) -> list[int]:
-        """The columns that hold infinite values."""
+        """Positions of the columns that hold infinite values."""
         found = (self.infinite > 0) | (self.maximum == np.inf) | (self.minimum == -np.inf)
         return [int(j) for j in np.flatnonzero(found)]
 
 
 def scan_columns(table: FloatArray, weights: Float64Array | None, n_threads: int = 1) -> ColumnStats:
-    """First reading of a table: extremes, counts and spread of each column."""
-    scan = ColumnStats(*core.scan(table, weights, n_threads))
-    # Squares that overflow tell nothing of the spread; without one, the values themselves are kept.
-    return scan._replace(std=np.where(np.isfinite(scan.std), scan.std, 0.0))
+    """Make the first pass: extremes, counts and spread of each column."""
+    stats = ColumnStats(*core.scan(table, weights, n_threads))
+    # Where squares overflow the spread is unknown; with a spread of 0 the values themselves are kept.
+    return stats._replace(std=np.where(np.isfinite(stats.std), stats.std, 0.0))
 
 
-def cell_exponents(scan: ColumnStats, widths: Float64Array) -> list[int | None]:
-    """Exponents of cells within the given widths; None where the values themselves are kept.
+def cell_exponents(stats: ColumnStats, widths: Float64Array) -> list[int | None]:
+    """Return the exponents of cells within the given widths; None where the values themselves are kept.
 
-    That is where a column has no more values than it would have cells, or its width is 0.
+    They are kept where a column has no more values than it would have cells, or where the width is 0.
     """
     exponents = []
-    for low, high, count, width in zip(scan.minimum, scan.maximum, scan.counts, widths, strict=True):
+    for low, high, count, width in zip(stats.minimum, stats.maximum, stats.counts, widths, strict=True):
         exponent = width_exponent(float(width), float(low), float(high)) if count else None
         short = exponent is not None and keeps_values(exponent, float(high - low), int(count))
         exponents.append(None if short else exponent)
@@ -53,39 +53,39 @@ def cell_exponents(scan: ColumnStats, widths: Float64Array) -> list[int | None]:
 
 
 def sketch_columns(
-    table: FloatArray, weights: Float64Array | None, scan: ColumnStats, widths: Float64Array, n_threads: int = 1
+    table: FloatArray, weights: Float64Array | None, stats: ColumnStats, widths: Float64Array, n_threads: int = 1
 ) -> list[Sketch]:
-    """Second reading: sketches of the columns, in cells of at most the given widths, or of the values themselves."""
+    """Make the second pass: sketch the columns in cells of at most the given widths, or by their values."""
     n_columns = table.shape[1]
-    sketches = [Sketch(missing=int(n)) for n in scan.missing]
-    exponents = cell_exponents(scan, widths)
+    sketches = [Sketch(missing=int(n)) for n in stats.missing]
+    exponents = cell_exponents(stats, widths)
     n_cells, first, scale = [0] * n_columns, [0] * n_columns, np.ones(n_columns)
-    for j in np.flatnonzero(scan.counts):
+    for j in np.flatnonzero(stats.counts):
         exponent = exponents[j]
         if exponent is None:
             sketches[j] = Sketch.exact(table[:, j], weights)
             continue
         scale[j] = 2.0**-exponent
-        first[j] = cell_of(float(scan.minimum[j]), exponent)
-        n_cells[j] = cell_of(float(scan.maximum[j]), exponent) - first[j] + 1
+        first[j] = cell_of(float(stats.minimum[j]), exponent)
+        n_cells[j] = cell_of(float(stats.maximum[j]), exponent) - first[j] + 1
     if any(n_cells):
         filled = core.fill(table, weights, scale, first, n_cells, n_threads)
         for j in np.flatnonzero(n_cells):
             sketches[j] = Sketch(
-                float(scan.minimum[j]),
-                float(scan.maximum[j]),
-                int(scan.counts[j]),
-                int(scan.missing[j]),
+                float(stats.minimum[j]),
+                float(stats.maximum[j]),
+                int(stats.counts[j]),
+                int(stats.missing[j]),
                 exponents[j],
                 *filled[j],
             )
     return sketches
 
 
-def cell_widths(kernel: Kernel, alphas: Float64Array, scan: ColumnStats) -> Float64Array:
-    """The widths for every column of a scanned table; a hair less, as the scan's spread has lost some digits."""
+def cell_widths(kernel: Kernel, alphas: Float64Array, stats: ColumnStats) -> Float64Array:
+    """Return the width of cells for each column, slightly reduced since the first pass rounds the spread."""
     with np.errstate(invalid="ignore", over="ignore"):
-        ranges, bandwidths = scan.maximum - scan.minimum, alphas * scan.std
+        ranges, bandwidths = stats.maximum - stats.minimum, alphas * stats.std
     pairs = zip((bandwidths * (1 - 1e-6)).tolist(), ranges.tolist(), strict=True)
     return np.array([cell_width_for(kernel, bandwidth, value_range) for bandwidth, value_range in pairs])
 
@@ -100,6 +100,7 @@ def sketch_array(
     finer: float = 1.0,
     check: Callable[[ColumnStats], None] | None = None,
     stats: ColumnStats | None = None,
+    whole: ColumnStats | None = None,
 ) -> list[Sketch]:
     """Sketch the columns of an array in cells that are fine enough for their bandwidths.
 
@@ -109,17 +110,20 @@ def sketch_array(
     weights : ndarray of shape (n_rows,), optional
     kernel : Kernel
     resolve : callable
-        Maps the columns' sums of weights to their bandwidth factors.
+        Returns the bandwidth factors of the columns, given their sums of weights.
     n_threads : int
     finer : float
         Factor by which cells are narrower than the integral asks for.
     check : callable, optional
-        Called with what the first reading found; raises where the columns cannot be sketched.
+        Called with the statistics of the first pass; raises where the columns cannot be sketched.
     stats : ColumnStats, optional
-        What an earlier first reading of the same array found.
+        Statistics of an earlier first pass over the same array.
+    whole : ColumnStats, optional
+        Statistics that the cell widths follow from, where the array is a part of a larger table.
     """
     stats = scan_columns(table, weights, n_threads) if stats is None else stats
     if check is not None:
         check(stats)
-    widths = cell_widths(kernel, resolve(stats.weight), stats) / finer
+    whole = stats if whole is None else whole
+    widths = cell_widths(kernel, resolve(whole.weight), whole) / finer
     return sketch_columns(table, weights, stats, widths, n_threads)

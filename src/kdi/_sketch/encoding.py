@@ -1,6 +1,6 @@
-"""A sketch as bytes: a header, two arrays, a checksum; nothing that is read is ever run.
+"""Sketches as bytes: a header, two arrays, a checksum; nothing that is read is executed.
 
-"KDIS"  version  kind  exponent  n  count  missing  minimum  maximum  |  places  moments  |  crc32
+"KDIS"  version  kind  exponent  n  count  missing  minimum  maximum  |  keys  moments  |  crc32
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import numpy as np
 
 from kdi._utils.typing import Float64Array, Int64Array
 
-HEADER = struct.Struct("<4sBBhQQQdd")
-MAGIC, VERSION = b"KDIS", 1
+SKETCH_HEADER = struct.Struct("<4sBBhQQQdd")
+SKETCH_MAGIC, SKETCH_VERSION = b"KDIS", 1
 
 Fields = tuple[float, float, int, int, int | None, Float64Array | Int64Array, Float64Array]
 
@@ -24,36 +24,37 @@ def pack(
     count: int,
     missing: int,
     exponent: int | None,
-    places: Float64Array | Int64Array,
+    keys: Float64Array | Int64Array,
     moments: Float64Array,
 ) -> bytes:
-    """Bytes of a sketch's fields."""
+    """Encode the fields of a sketch."""
     kind, power = (0, 0) if exponent is None else (1, exponent)
-    header = HEADER.pack(MAGIC, VERSION, kind, power, len(places), count, missing, minimum, maximum)
-    body = header + places.astype("<i8" if kind else "<f8").tobytes() + moments.astype("<f8").tobytes()
+    header = SKETCH_HEADER.pack(SKETCH_MAGIC, SKETCH_VERSION, kind, power, len(keys), count, missing, minimum, maximum)
+    body = header + keys.astype("<i8" if kind else "<f8").tobytes() + moments.astype("<f8").tobytes()
     return body + struct.pack("<I", zlib.crc32(body))
 
 
 def unpack(data: bytes) -> Fields:
-    """Fields of the sketch whose bytes `pack` wrote, every part checked."""
+    """Decode and check the fields of a sketch that `pack` encoded."""
     data = bytes(memoryview(data))
-    if len(data) < HEADER.size + 4 or data[:4] != MAGIC:
-        raise ValueError("these bytes are not a sketch: they do not begin with a sketch's header.")
-    _, version, kind, power, n, count, missing, minimum, maximum = HEADER.unpack_from(data)
-    if version != VERSION:
-        raise ValueError(f"this sketch has format version {version}; this release reads version {VERSION}.")
+    if len(data) < SKETCH_HEADER.size + 4 or data[:4] != SKETCH_MAGIC:
+        raise ValueError("data is not a sketch: its header is missing.")
+    _, version, kind, power, n, count, missing, minimum, maximum = SKETCH_HEADER.unpack_from(data)
+    if version != SKETCH_VERSION:
+        raise ValueError(f"the sketch has format version {version}, but this release reads version {SKETCH_VERSION}.")
     n_moments = 4 if kind else 1
-    if len(data) != HEADER.size + 8 * n * (1 + n_moments) + 4:
-        raise ValueError(f"these bytes are not a whole sketch: {len(data)} bytes do not hold the {n} places announced.")
+    size = SKETCH_HEADER.size + 8 * n * (1 + n_moments) + 4
+    if len(data) != size:
+        raise ValueError(f"data must have {size} bytes, as its header says, got {len(data)}.")
     if zlib.crc32(data[:-4]) != struct.unpack("<I", data[-4:])[0]:
-        raise ValueError("this sketch is damaged: its checksum does not match.")
-    middle = HEADER.size + 8 * n
-    places = np.frombuffer(data[HEADER.size : middle], dtype="<i8" if kind else "<f8")
+        raise ValueError("the sketch is damaged: its checksum does not match.")
+    middle = SKETCH_HEADER.size + 8 * n
+    keys = np.frombuffer(data[SKETCH_HEADER.size : middle], dtype="<i8" if kind else "<f8")
     moments = np.frombuffer(data[middle:-4], dtype="<f8").reshape(n, n_moments)
-    places = places.astype(np.int64 if kind else float)
-    fields = (minimum, maximum, count, missing, power if kind else None, places, moments.astype(float))
+    keys = keys.astype(np.int64 if kind else float)
+    fields = (minimum, maximum, count, missing, power if kind else None, keys, moments.astype(float))
     if kind > 1 or not is_consistent(*fields):
-        raise ValueError("this sketch is damaged: its numbers do not fit together.")
+        raise ValueError("the sketch is damaged: inconsistent fields.")
     return fields
 
 
@@ -63,11 +64,11 @@ def is_consistent(
     count: int,
     missing: int,
     exponent: int | None,
-    places: Float64Array | Int64Array,
+    keys: Float64Array | Int64Array,
     moments: Float64Array,
 ) -> bool:
-    """A checksum can be forged: what no column could have given is refused all the same."""
-    if not len(places):
+    """Tell whether some column could have these fields; a checksum can be forged."""
+    if not len(keys):
         return count == 0 and bool(np.isnan([low, high]).all())
     with np.errstate(over="ignore"):
         weight = moments[:, 0].sum()
@@ -75,20 +76,20 @@ def is_consistent(
         np.isfinite(moments).all()
         and np.isfinite(weight)
         and (moments[:, 0] > 0).all()
-        and (places[1:] > places[:-1]).all()
+        and (keys[1:] > keys[:-1]).all()
     ):
         return False
-    if not (np.isfinite([low, high]).all() and low <= high and count >= len(places)):
+    if not (np.isfinite([low, high]).all() and low <= high and count >= len(keys)):
         return False
     if exponent is None:
-        return bool(np.isfinite(places).all()) and (places[0], places[-1]) == (low, high)
-    # Cells must have a width, and numbers that are whole numbers as floats too.
-    if not -1100 <= exponent <= 1023 or max(abs(int(places[0])), abs(int(places[-1]))) > 2**53:
+        return bool(np.isfinite(keys).all()) and (keys[0], keys[-1]) == (low, high)
+    # Cells must have a width, and indices that are exact as floats too.
+    if not -1100 <= exponent <= 1023 or max(abs(int(keys[0])), abs(int(keys[-1]))) > 2**53:
         return False
-    # No offset from a cell's centre is more than a half.
+    # No offset from a cell's centre exceeds one half.
     if (abs(moments) > moments[:, :1] * 0.5 ** np.arange(4) * (1 + 1e-9)).any():
         return False
     ends = np.array([low, high])
     positions = np.ldexp(ends, -exponent)
-    cells = np.floor(positions) - ((positions == 0) & (ends < 0))  # what is next to nothing keeps its side
-    return np.array_equal(cells, places[[0, -1]].astype(float))
+    cells = np.floor(positions) - ((positions == 0) & (ends < 0))  # a negative value that underflows stays below 0
+    return np.array_equal(cells, keys[[0, -1]].astype(float))

@@ -1,7 +1,7 @@
-"""Parts: a table that lies in parts, in a file, on many machines, and what can be said of it by adding up.
+"""Partitioned tables: in a file, in memory or on many machines; and the sketches of their columns.
 
-Whatever is learnt of such a table is a summary of each part, and a way to merge two summaries; that is all that a
-stream, Dask and Spark have to do. Sketches are such summaries, and so are sums of products and counts.
+Whatever is learnt from such a table is a summary per partition and a way to merge two summaries. That is all that a
+stream, Dask and Spark have to provide. Sketches are such summaries, and so are sums of products and counts.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import repeat
 from types import SimpleNamespace
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -21,28 +21,29 @@ from kdi._sketch.builder import SketchBuilder
 from kdi._sketch.cells import LARGE_COUNT, SketchCapacity, capacity_for, cell_width_for, width_exponent
 from kdi._sketch.columns import ColumnStats, sketch_columns
 from kdi._sketch.sketch import Sketch
+from kdi._utils.errors import WeightsError
 from kdi._utils.threads import count_threads
 from kdi._utils.typing import Float64Array, FloatArray
 from kdi._utils.validation import NO_ROWS, check_finite
 
-Columns = list[FloatArray]  # one array of one dimension a column
-Chunk = tuple[Columns, Float64Array | None]  # and a weight a row
+Columns = list[FloatArray]  # one array of one dimension per column
+Chunk = tuple[Columns, Float64Array | None]  # and one weight per row
 Summary = TypeVar("Summary")
 
-BLOCK_ROWS = 2**16  # rows of a table that are read at once, column by column, while they are in the cache
+BLOCK_ROWS = 2**16  # rows of an array that are read at once, column by column, while they are in the cache
 
 
 class PartitionedTable(Protocol):
-    """A table in parts.
+    """Table that is read in partitions.
 
     Attributes
     ----------
-    names : list of str, or None where columns only have numbers
+    names : list of str, or None where columns only have positions
     n_columns : int
     rereadable : bool
         Whether the rows can be read a second time.
     n_jobs : int or None
-        Threads for each part; an engine that works on several parts at once has 1.
+        Threads for each partition; an engine that works on several partitions at once has 1.
     """
 
     @property
@@ -60,85 +61,107 @@ class PartitionedTable(Protocol):
     def reduce(
         self, summarise: Callable[[Iterable[Chunk]], Summary], merge: Callable[[Summary, Summary], Summary]
     ) -> Summary:
-        """Summaries of all parts, merged two by two in any order; there is one of a part without rows, too."""
+        """Summarise all partitions, also those without rows, and merge the summaries in pairs, in any order."""
         ...
 
 
 @dataclass
 class TableSummary:
-    """Summary of a part: a sketch a column, and what is wrong with it."""
+    """Sketches of all columns of one or more partitions, and what is wrong with the partitions."""
 
     sketches: list[Sketch]
-    infinite: list[int]
+    infinite: list[int]  # number of infinite values per column
     n_rows: int
     has_weight: bool = True  # whether there is a row of positive weight
 
-    def finite(self, names: list[str] | None) -> list[Sketch]:
-        """The sketches, unless a column holds infinite values."""
+    def finite_sketches(self, names: list[str] | None) -> list[Sketch]:
+        """Return the sketches; raise if a column holds infinite values."""
         check_finite(SimpleNamespace(feature_names_in_=names), np.flatnonzero(self.infinite))
         return self.sketches
 
-    def check_rows(self) -> None:
-        """Raise unless there are rows, and some that have weight."""
+    def check_rows(self, argument: str = "sample_weight") -> None:
+        """Raise unless there are rows, some of them with weight; `argument` names the weights in the message."""
         if not self.n_rows:
             raise ValueError(NO_ROWS.format(len(self.sketches)))
         if not self.has_weight:
-            raise ValueError("sample_weight is zero in every row, which leaves no row to fit.")
+            raise WeightsError.all_zero(argument)
 
 
 SummariseChunks = Callable[[Iterable[Chunk]], TableSummary]
 MergeSummaries = Callable[[TableSummary, TableSummary], TableSummary]
 
 
+@runtime_checkable
 class PartitionedEstimator(Protocol):
-    """An estimator that can be fitted to a partitioned table.
+    """Estimator that can be fitted to a partitioned table.
 
     This is the interface between estimators and those who fit them: streams, engines and the command line.
     """
 
     def _fit_partitions(self, table: PartitionedTable) -> Self:
-        """Learn from all partitions, in as many readings as it takes."""
+        """Learn from all partitions, in as many passes as it takes."""
         ...
 
 
+Estimator = TypeVar("Estimator", bound=PartitionedEstimator)
+
+
+def fit_partitioned(estimator: Estimator, table: PartitionedTable) -> Estimator:
+    """Fit an estimator to a partitioned table; return it."""
+    return estimator._fit_partitions(table)
+
+
 def sketch_reducer(kernel: Kernel, alphas: Float64Array, n_jobs: int | None) -> tuple[SummariseChunks, MergeSummaries]:
-    """How to summarise and merge for sketches in one reading: the narrowest cells for which there is room."""
-    rooms = [capacity_for(kernel, alpha, len(alphas)) for alpha in alphas.tolist()]
-    return partial(_gather_part, rooms=rooms, n_jobs=n_jobs), partial(_merge_gathered, rooms=rooms)
+    """Return how to summarise and merge for sketches in one pass, in the narrowest cells that the capacity allows."""
+    capacities = [capacity_for(kernel, alpha, len(alphas)) for alpha in alphas.tolist()]
+    return (
+        partial(_summarise_partition, capacities=capacities, n_jobs=n_jobs),
+        partial(_merge_summaries, capacities=capacities),
+    )
 
 
-def sketch_one_pass(parts: PartitionedTable, kernel: Kernel, alphas: Float64Array) -> TableSummary:
-    """Sketches of all columns in one reading."""
-    return parts.reduce(*sketch_reducer(kernel, alphas, parts.n_jobs))
+def sketch_one_pass(table: PartitionedTable, kernel: Kernel, alphas: Float64Array) -> TableSummary:
+    """Sketch all columns in one pass."""
+    return table.reduce(*sketch_reducer(kernel, alphas, table.n_jobs))
 
 
 def sketch_for_alphas(
-    parts: PartitionedTable, kernel: Kernel, resolve: Callable[[Float64Array], Float64Array], finer: float = 1.0
+    table: PartitionedTable, kernel: Kernel, resolve: Callable[[Float64Array], Float64Array], finer: float = 1.0
 ) -> TableSummary:
-    """Sketches of all columns, fine enough for the bandwidth factors that `resolve` makes of the columns' weights.
+    """Sketch all columns in cells that are fine enough for their bandwidths.
 
-    One reading is mostly enough; see `capacity_for` for when it is sure to be. Where it is not, and the rows can be read
-    again, a second reading fills the cells that are called for.
+    One pass is mostly enough; see `capacity_for` for when it is sure to be. Where it is not, and the rows can be read
+    again, a second pass fills the cells that the bandwidths call for.
+
+    Parameters
+    ----------
+    table : PartitionedTable
+    kernel : Kernel
+    resolve : callable
+        Returns the bandwidth factors of the columns, given their sums of weights.
+    finer : float
+        Factor by which cells are narrower than the integral asks for.
     """
-    found = sketch_one_pass(parts, kernel, resolve(np.full(parts.n_columns, LARGE_COUNT)) / finer)
-    if parts.rereadable:
-        alphas = resolve(np.array([sketch.weight for sketch in found.sketches]))
-        wanted = _too_coarse(found.sketches, kernel, alphas, finer)
-        wanted = {j: width for j, width in wanted.items() if not found.infinite[j]}  # which nobody wants any more
-        if wanted:
-            _gather_again(parts, found.sketches, wanted)
-    return found
+    summary = sketch_one_pass(table, kernel, resolve(np.full(table.n_columns, LARGE_COUNT)) / finer)
+    if table.rereadable:
+        alphas = resolve(np.array([sketch.weight for sketch in summary.sketches]))
+        widths = _widths_of_coarse_columns(summary.sketches, kernel, alphas, finer)
+        # Infinite columns are rejected later; skip them.
+        widths = {j: width for j, width in widths.items() if not summary.infinite[j]}
+        if widths:
+            _sketch_again(table, summary.sketches, widths)
+    return summary
 
 
-def sketch_partitions(parts: PartitionedTable) -> list[Sketch]:
-    """Sketches of all columns for a use that is not known yet; the default alpha, 1, is served to the full."""
-    found = sketch_for_alphas(parts, get_kernel("polyexp"), np.ones_like)
-    return found.finite(parts.names)
+def sketch_partitions(table: PartitionedTable) -> list[Sketch]:
+    """Sketch all columns for an unknown purpose: fine enough for the default alpha, 1."""
+    summary = sketch_for_alphas(table, get_kernel("polyexp"), np.ones_like)
+    return summary.finite_sketches(table.names)
 
 
 @dataclass(frozen=True)
 class ArrayPartitions:
-    """A table in memory as a single part."""
+    """An array in memory as a table of one partition."""
 
     table: FloatArray
     weights: Float64Array | None
@@ -157,19 +180,19 @@ class ArrayPartitions:
 
 
 class MappedPartitions:
-    """Parts whose columns are made of other parts' columns, chunk by chunk."""
+    """Partitioned table whose columns are computed from those of another, chunk by chunk."""
 
     def __init__(
-        self, parts: PartitionedTable, mapping: Callable[[Columns], Columns], n_columns: int | None = None
+        self, table: PartitionedTable, mapping: Callable[[Columns], Columns], n_columns: int | None = None
     ) -> None:
-        self.parts, self.mapping = parts, mapping
-        self.n_columns = parts.n_columns if n_columns is None else n_columns
-        self.names, self.rereadable, self.n_jobs = None, parts.rereadable, parts.n_jobs
+        self.table, self.mapping = table, mapping
+        self.n_columns = table.n_columns if n_columns is None else n_columns
+        self.names, self.rereadable, self.n_jobs = None, table.rereadable, table.n_jobs
 
     def reduce(
         self, summarise: Callable[[Iterable[Chunk]], Summary], merge: Callable[[Summary, Summary], Summary]
     ) -> Summary:
-        summary: Summary = self.parts.reduce(
+        summary: Summary = self.table.reduce(
             partial(_summarise_mapped, mapping=self.mapping, summarise=summarise), merge
         )
         return summary
@@ -184,66 +207,75 @@ def _summarise_mapped(
 
 
 def row_blocks(table: FloatArray, weights: Float64Array | None) -> Iterator[Chunk]:
-    """A table's columns, some rows at a time, so that a row-major table is read from memory once."""
+    """Yield the columns of an array in blocks of rows, so that a row-major array is read from memory once."""
     for start in range(0, len(table), BLOCK_ROWS):
-        part = slice(start, start + BLOCK_ROWS)
-        yield list(table[part].T), None if weights is None else weights[part]
+        block = slice(start, start + BLOCK_ROWS)
+        yield list(table[block].T), None if weights is None else weights[block]
 
 
-def _gather_part(chunks: Iterable[Chunk], rooms: list[SketchCapacity], n_jobs: int | None) -> TableSummary:
-    growing = [SketchBuilder(room) for room in rooms]
+def _summarise_partition(chunks: Iterable[Chunk], capacities: list[SketchCapacity], n_jobs: int | None) -> TableSummary:
+    builders = [SketchBuilder(capacity) for capacity in capacities]
     n_rows, has_weight = 0, False
-    # The core lets go of the interpreter's lock, so that columns grow side by side; threads start when they are needed.
-    with ThreadPoolExecutor(max(1, min(count_threads(n_jobs, 2**30), len(rooms)))) as pool:
+    # The core releases the GIL, so that columns are added in parallel; the pool starts threads when they are needed.
+    with ThreadPoolExecutor(max(1, min(count_threads(n_jobs, 2**30), len(builders)))) as pool:
         for columns, weights in chunks:
             n_rows += len(columns[0])
             has_weight = has_weight or weights is None or bool(weights.any())
-            alone = count_threads(n_jobs, len(columns) * len(columns[0])) == 1 or len(columns) == 1
-            list((map if alone else pool.map)(SketchBuilder.add, growing, columns, repeat(weights)))
-    return TableSummary([one.sketch() for one in growing], [one.infinite for one in growing], n_rows, has_weight)
+            serial = count_threads(n_jobs, len(columns) * len(columns[0])) == 1 or len(columns) == 1
+            list((map if serial else pool.map)(SketchBuilder.add, builders, columns, repeat(weights)))
+    return TableSummary(
+        [builder.sketch() for builder in builders], [builder.infinite for builder in builders], n_rows, has_weight
+    )
 
 
-def _merge_gathered(one: TableSummary, other: TableSummary, rooms: list[SketchCapacity]) -> TableSummary:
-    merged = [
-        left.merged(right).limited_to(room)
-        for left, right, room in zip(one.sketches, other.sketches, rooms, strict=True)
+def _merge_summaries(one: TableSummary, other: TableSummary, capacities: list[SketchCapacity]) -> TableSummary:
+    sketches = [
+        left.merged(right).limited_to(capacity)
+        for left, right, capacity in zip(one.sketches, other.sketches, capacities, strict=True)
     ]
     infinite = [left + right for left, right in zip(one.infinite, other.infinite, strict=True)]
-    return TableSummary(merged, infinite, one.n_rows + other.n_rows, one.has_weight or other.has_weight)
+    return TableSummary(sketches, infinite, one.n_rows + other.n_rows, one.has_weight or other.has_weight)
 
 
-def _too_coarse(sketches: list[Sketch], kernel: Kernel, alphas: Float64Array, finer: float) -> dict[int, float]:
-    """Columns whose cells are wider than their bandwidth calls for, and how wide they should be."""
-    wanted = {}
+def _widths_of_coarse_columns(
+    sketches: list[Sketch], kernel: Kernel, alphas: Float64Array, finer: float
+) -> dict[int, float]:
+    """Find the columns whose cells are wider than their bandwidth calls for; return the widths that it calls for."""
+    widths = {}
     for j, (sketch, alpha) in enumerate(zip(sketches, alphas.tolist(), strict=True)):
         if sketch.exponent is None or not sketch.range < np.inf:
             continue
         width = cell_width_for(kernel, alpha * sketch.std, sketch.range) / finer
         exponent = width_exponent(width, sketch.minimum, sketch.maximum)
         if exponent is not None and exponent < sketch.exponent:
-            wanted[j] = width
-    return wanted
+            widths[j] = width
+    return widths
 
 
-def _gather_again(parts: PartitionedTable, sketches: list[Sketch], wanted: dict[int, float]) -> None:
-    """Second reading of some columns, now that their extremes and the width of their cells are known."""
-    places = list(wanted)
-    known = [sketches[j] for j in places]
-    fields = [[one.minimum, one.maximum, one.count, one.weight, one.std, one.missing, 0.0] for one in known]
-    scan, widths = ColumnStats(*np.array(fields, dtype=float).T), np.array(list(wanted.values()))
-    refilled = parts.reduce(partial(_sketch_part, places=places, scan=scan, widths=widths), _merge_sketches)
-    for j, before, after in zip(places, known, refilled, strict=True):
+def _sketch_again(table: PartitionedTable, sketches: list[Sketch], widths: dict[int, float]) -> None:
+    """Replace some sketches in a second pass, now that extremes and widths of these columns are known."""
+    columns = list(widths)
+    first_pass = [sketches[j] for j in columns]
+    fields = [[one.minimum, one.maximum, one.count, one.weight, one.std, one.missing, 0.0] for one in first_pass]
+    stats = ColumnStats(*np.array(fields, dtype=float).T)
+    second_pass = table.reduce(
+        partial(_sketch_chunks, columns=columns, stats=stats, widths=np.array(list(widths.values()))), _merge_sketches
+    )
+    for j, before, after in zip(columns, first_pass, second_pass, strict=True):
         totals = {name: getattr(before, name) for name in ("minimum", "maximum", "count", "missing")}
         sketches[j] = replace(after, **totals)
 
 
-def _sketch_part(chunks: Iterable[Chunk], places: list[int], scan: ColumnStats, widths: Float64Array) -> list[Sketch]:
-    found = [Sketch()] * len(places)
-    for columns, weights in chunks:
-        for k, j in enumerate(places):
-            alone = ColumnStats(*(field[k : k + 1] for field in scan))
-            found[k] = found[k].merged(sketch_columns(columns[j][:, None], weights, alone, widths[k : k + 1])[0])
-    return found
+def _sketch_chunks(
+    chunks: Iterable[Chunk], columns: list[int], stats: ColumnStats, widths: Float64Array
+) -> list[Sketch]:
+    sketches = [Sketch()] * len(columns)
+    for chunk, weights in chunks:
+        for k, j in enumerate(columns):
+            own_stats = ColumnStats(*(field[k : k + 1] for field in stats))
+            sketch = sketch_columns(chunk[j][:, None], weights, own_stats, widths[k : k + 1])[0]
+            sketches[k] = sketches[k].merged(sketch)
+    return sketches
 
 
 def _merge_sketches(some: list[Sketch], others: list[Sketch]) -> list[Sketch]:

@@ -1,4 +1,4 @@
-"""Sketch: a column summarised in one pass, for every bandwidth.
+"""Sketch: a summary of a column, made in one pass, for every bandwidth.
 
 The line is cut into cells of width w = 2^e, with edges at the multiples of w. A cell keeps the sums of 1, z, z², z³
 over its values, z the offset from its centre in units of w:
@@ -7,10 +7,10 @@ over its values, z the offset from its centre in units of w:
       │ · ·· ·│ ··:·· │  ·    │          moments[k] = Σ w_n (1, z_n, z_n², z_n³)
     ──┴───────┴───────┴───────┴──
 
-The edges do not depend on the data, so sketches of parts of a column add up, in any order, after the finer one is
-coarsened, which is exact: the moments shift by the binomial formula. Only occupied cells are kept, so that a far
-outlier costs one cell. A few values, or many equal ones, are kept as they are: every cell is then a point, and every
-bound zero.
+The edges do not depend on the data, so sketches of partitions of a column add up, in any order, after the finer one
+is coarsened, which is exact: the moments shift by the binomial formula. Only occupied cells are kept, so that a far
+outlier costs one cell. A few distinct values, however often they occur, are kept as they are: every cell is then a
+point, and every bound zero.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from kdi._utils.validation import as_column, as_weights, valid_values
 @public_in("kdi")
 @dataclass(eq=False, repr=False)
 class Sketch:
-    """What is kept of a column: moments of its values in cells, and its extremes.
+    """Summary of a column: its extremes, and the moments of its values in cells.
 
-    Make one with `from_values`; `Sketch()` is the sketch of no values. Sketches of the same column add up.
+    Make one with `from_values`; `Sketch()` is the sketch of an empty column. Sketches of the same column add up.
 
     Attributes
     ----------
@@ -48,9 +48,9 @@ class Sketch:
     missing : int
         Number of NaN.
     exponent : int or None
-        Cells are 2**exponent wide; None when the distinct values themselves are kept.
-    places : ndarray of shape (n,)
-        The distinct values, or the whole numbers k of the occupied cells [k w, (k+1) w), ascending.
+        The width of the cells is 2**exponent; None where the distinct values themselves are kept.
+    keys : ndarray of shape (n,)
+        The distinct values, or the integers k of the occupied cells [k w, (k+1) w), ascending.
     moments : ndarray of shape (n, 1) or (n, 4)
         The weight of each value, or the moments 0 to 3 of each cell.
 
@@ -70,27 +70,27 @@ class Sketch:
     count: int = 0
     missing: int = 0
     exponent: int | None = None
-    places: Float64Array | Int64Array = None  # type: ignore[assignment]
+    keys: Float64Array | Int64Array = None  # type: ignore[assignment]
     moments: Float64Array = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
-        if self.places is None:
-            self.places, self.moments = np.empty(0), np.empty((0, 1))
+        if self.keys is None:
+            self.keys, self.moments = np.empty(0), np.empty((0, 1))
 
     @classmethod
     def from_values(
         cls, values: ArrayLike, weights: ArrayLike | None = None, *, cell_width: float | None = None
     ) -> Sketch:
-        """Sketch of one column; NaN is counted and left out.
+        """Sketch one column; NaN is counted and left out.
 
         Parameters
         ----------
         values : array-like of shape (n,)
         weights : array-like of shape (n,), optional
-            A weight of 2 is a repetition, a weight of 0 a removal.
+            A weight of 2 repeats a value, a weight of 0 removes it.
         cell_width : float, optional
-            Keep cells of at most this width. By default the distinct values are kept, and once there are more than
-            32768 of them the narrowest cells of which no more than that are occupied.
+            Largest width of the cells. By default the distinct values are kept or, if there are more than 32768, the
+            narrowest cells of which no more than that are occupied.
         """
         column = as_column(values)
         mass = as_weights(weights, len(column), "weights")
@@ -104,13 +104,13 @@ class Sketch:
 
     @classmethod
     def exact(cls, column: FloatArray, weights: Float64Array | None = None) -> Sketch:
-        """The distinct values of a column and their weights, however many there are."""
+        """Sketch a column by its distinct values and their weights, however many there are."""
         values, mass, missing = valid_values(column, weights)
         return replace(cls.sorted(values, mass), missing=missing)
 
     @classmethod
     def sorted(cls, values: Float64Array, mass: Float64Array | None) -> Sketch:
-        """The same of finite values with positive weights, in an array that is sorted for it."""
+        """Sketch finite values with positive weights by the distinct values; `values` may be sorted in place."""
         if not len(values):
             return Sketch()
         if mass is None:
@@ -119,11 +119,11 @@ class Sketch:
         else:
             order = np.argsort(values, kind="stable")
             values, mass = values[order], mass[order]
-        distinct, moments = _runs(values, mass[:, None])
+        distinct, moments = _add_equal(values, mass[:, None])
         return Sketch(float(distinct[0]), float(distinct[-1]), len(values), 0, None, distinct, moments)
 
     def add(self, values: ArrayLike, weights: ArrayLike | None = None) -> Sketch:
-        """Take in more values of the same column, in place; returns the sketch itself."""
+        """Add more values of the same column in place; return the sketch itself."""
         total = self + Sketch.from_values(values, weights)
         self.__dict__ = total.__dict__
         return self
@@ -139,10 +139,10 @@ class Sketch:
         return NotImplemented
 
     def __getstate__(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}  # not what follows from them
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # without cached properties
 
     def __len__(self) -> int:
-        return len(self.places)
+        return len(self.keys)
 
     def __repr__(self) -> str:
         kind = "exact" if self.is_exact else f"{len(self)} cells of 2**{self.exponent}"
@@ -151,7 +151,7 @@ class Sketch:
 
     @property
     def is_exact(self) -> bool:
-        """Whether the values themselves are kept, so that every integral of the sketch is exact."""
+        """Whether the distinct values themselves are kept, so that every integral of the sketch is exact."""
         return self.exponent is None
 
     @property
@@ -167,7 +167,7 @@ class Sketch:
 
     @property
     def range(self) -> float:
-        """maximum - minimum."""
+        """The maximum less the minimum."""
         return self.maximum - self.minimum
 
     @property
@@ -182,73 +182,73 @@ class Sketch:
 
     @cached_property
     def _centre_and_std(self) -> tuple[float, float]:
-        """Mean less minimum, and standard deviation."""
+        """The mean less the minimum, and the standard deviation."""
         if not self.count or not self.range:
-            nothing = 0.0 if self.count else float("nan")
-            return nothing, nothing
+            degenerate = 0.0 if self.count else float("nan")
+            return degenerate, degenerate
         # Relative to the range: squares of very large or very small numbers would overflow.
-        places, width, mass = self.offsets / self.range, self.cell_width / self.range, self.moments[:, 0]
+        positions, width, mass = self.offsets / self.range, self.cell_width / self.range, self.moments[:, 0]
         sums = (self.moments.T @ np.ones(len(self))).tolist()
-        centre = float(places @ mass) / sums[0]
+        centre = float(positions @ mass) / sums[0]
         if not self.is_exact:
             centre += width * sums[1] / sums[0]
-        places -= centre
-        square = float(places * places @ mass)
+        positions -= centre
+        square = float(positions * positions @ mass)
         if not self.is_exact:
-            square += 2 * width * float(places @ self.moments[:, 1]) + width**2 * sums[2]
+            square += 2 * width * float(positions @ self.moments[:, 1]) + width**2 * sums[2]
         return centre * self.range, sqrt(max(square, 0.0) / sums[0]) * self.range
 
     @cached_property
     def offsets(self) -> Float64Array:
         """Positions of the values, or of the centres of the cells, relative to the minimum."""
         if self.exponent is None or not self.count:
-            return np.asarray(self.places - self.minimum, dtype=float)
-        first = self.places[0]
+            return np.asarray(self.keys - self.minimum, dtype=float)
+        first = self.keys[0]
         within = self.minimum - first * self.cell_width  # exact, whatever the offset of the data
-        return np.asarray((self.places - first) * self.cell_width + (0.5 * self.cell_width - within))
+        return np.asarray((self.keys - first) * self.cell_width + (0.5 * self.cell_width - within))
 
     def merged(self, other: Sketch) -> Sketch:
-        """Both together, in the coarser cells of the two and no coarser, however many there are."""
+        """Return both sketches merged, in the coarser cells of the two and without limit on their number."""
         if not other.count or not self.count:
             full = self if self.count else other
             return replace(full, missing=self.missing + other.missing)
         exponents = [one.exponent for one in (self, other) if one.exponent is not None]
         if exponents:
-            # However far out the other's values lie, the numbers of their cells must be whole numbers still.
+            # However far out the other's values lie, the indices of their cells must remain exact integers.
             largest = max(abs(end) for one in (self, other) for end in (one.minimum, one.maximum))
             exponents.append(finest_exponent(largest))
         left, right = (one.coarsened(max(exponents)) if exponents else one for one in (self, other))
-        places, moments = core.merge(left.places, left.moments, right.places, right.moments)
+        keys, moments = core.merge(left.keys, left.moments, right.keys, right.moments)
         return Sketch(
             min(self.minimum, other.minimum),
             max(self.maximum, other.maximum),
             self.count + other.count,
             self.missing + other.missing,
             left.exponent,
-            places,
+            keys,
             moments,
         )
 
     def coarsened(self, exponent: int) -> Sketch:
-        """The same values in cells of 2**exponent, which must not be finer than the cells that there are."""
+        """Return the sketch in cells of width 2**exponent, which must not be narrower than its own."""
         if self.exponent == exponent or not self.count:
             return self
         if self.exponent is None:
             finest = finest_exponent(max(abs(self.minimum), abs(self.maximum)))
             if exponent < finest:
-                raise ValueError(f"cells must be 2**{finest} wide at least for these values, got 2**{exponent}.")
-            places, moments = core.cut(self.places, np.ascontiguousarray(self.moments[:, 0]), exponent)
+                raise ValueError(f"cells must be at least 2**{finest} wide for these values, got 2**{exponent}.")
+            keys, moments = core.cut(self.keys, np.ascontiguousarray(self.moments[:, 0]), exponent)
         elif exponent < self.exponent:
             raise ValueError(f"cells of 2**{self.exponent} cannot be divided into cells of 2**{exponent}.")
         else:
-            places, moments = core.widen(self.places, self.moments, exponent - self.exponent)
-        return replace(self, exponent=exponent, places=places, moments=moments)
+            keys, moments = core.widen(self.keys, self.moments, exponent - self.exponent)
+        return replace(self, exponent=exponent, keys=keys, moments=moments)
 
     def coarsened_to_width(self, width: float) -> Sketch:
-        """The coarsest cells that are no wider than `width`, or the values where there are no more of them than cells.
+        """Return the sketch in the widest cells within `width`, or its values if they are no more than these cells.
 
-        However a column was gathered, this leads to the same cells, so that it makes no difference to any result. Where
-        the values would be kept, cells are left as fine as they are.
+        This leads to the same cells however a column was divided, so that results do not depend on that. Where the
+        values would be kept but the sketch has cells, these remain as they are.
         """
         exponent = width_exponent(width, self.minimum, self.maximum)
         if exponent is None or (self.exponent is not None and self.exponent >= exponent):
@@ -256,7 +256,7 @@ class Sketch:
         return self if keeps_values(exponent, self.range, self.count) else self.coarsened(exponent)
 
     def error_bound(self, bandwidth: float, kernel: str = "polyexp", order: int = 4) -> float:
-        """The most that the cells can move the kernel density integral T at this bandwidth, anywhere.
+        """Bound the error that the cells make in the kernel density integral T at this bandwidth.
 
         A cell's Taylor expansion stops after the third moment; the rest is at most ``(w/2h)^4 / 24 max|G''''|``, and
         enters T twice, divided by P_h(X(1), X(N)) >= G(range/h) - 1/2.
@@ -269,31 +269,33 @@ class Sketch:
         return 2 * cell_error(chosen, self.cell_width / bandwidth) / least_total(chosen, self.range / bandwidth)
 
     def to_bytes(self) -> bytes:
-        """The sketch as bytes: versioned, little-endian, with a checksum."""
+        """Encode the sketch as bytes: versioned, little-endian, with a checksum."""
         return encoding.pack(**self.__getstate__())
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Sketch:
-        """The sketch that `to_bytes` wrote; anything else is a ValueError."""
+        """Decode the sketch that `to_bytes` encoded; raise ValueError for any other bytes."""
         return cls(*encoding.unpack(data))
 
-    def limited_to(self, room: SketchCapacity) -> Sketch:
-        """Coarsened as little as brings it down to what there is room for.
+    def limited_to(self, capacity: SketchCapacity) -> Sketch:
+        """Return the sketch, coarsened as little as the capacity requires.
 
-        A part of a column never needs wider cells than the whole, so that parts that were brought down before they are
-        merged lead to the same cells as the whole, in any order.
+        A partition of a column never needs wider cells than the whole. Partitions that are limited before they are
+        merged therefore lead to the same cells as the whole, in any order.
         """
-        if len(self) <= (room.values if self.is_exact else room.cells):
+        if len(self) <= (capacity.values if self.is_exact else capacity.cells):
             return self
         finest = self.exponent
-        if finest is None:  # the narrowest cells that tell neighbouring numbers apart
+        if finest is None:  # the narrowest cells that separate neighbouring numbers
             finest = finest_exponent(max(abs(self.minimum), abs(self.maximum)))
-        return self.coarsened(finest + core.doublings(self.places, finest, room.cells))
+        return self.coarsened(finest + core.doublings(self.keys, finest, capacity.cells))
 
 
-def _runs(places: Float64Array | Int64Array, moments: Float64Array) -> tuple[Float64Array | Int64Array, Float64Array]:
-    """Equal neighbours added up."""
-    first = np.flatnonzero(np.concatenate([[True], places[1:] != places[:-1]]))
-    if len(first) == len(places):
-        return places, moments
-    return places[first], np.add.reduceat(moments, first, axis=0)
+def _add_equal(
+    keys: Float64Array | Int64Array, moments: Float64Array
+) -> tuple[Float64Array | Int64Array, Float64Array]:
+    """Return the distinct keys, and the sums of the moments of equal ones."""
+    first = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
+    if len(first) == len(keys):
+        return keys, moments
+    return keys[first], np.add.reduceat(moments, first, axis=0)

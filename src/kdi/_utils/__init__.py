@@ -1,1 +1,1 @@
-"""Validation, names, threads, progress and file writing: what every other package may use."""
+"""Validation, errors, names, threads, progress and file writing: shared by all other packages."""

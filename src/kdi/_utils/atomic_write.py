@@ -1,4 +1,4 @@
-"""Files that appear when they are whole: what was there before stays until then, and after an error."""
+"""Atomic writes: a file appears when it is complete; until then, and after an error, the old one stays."""
 
 from __future__ import annotations
 
@@ -12,51 +12,51 @@ from typing import Any
 
 
 def target_path(target: Any, what: str) -> str:
-    """The path of a file to write, in a directory that exists and may be written to; links are followed.
+    """Check the path of a file to write and resolve its links; raise where the file cannot be written.
 
     `what` is what messages call the file, "a Parquet file" for example.
     """
     if not isinstance(target, str | os.PathLike):
-        raise TypeError(f"what is written needs the path of {what}, got {type(target).__name__}.")
+        raise TypeError(f"the target must be the path of {what}, got {type(target).__name__}.")
     path = os.path.realpath(os.path.expanduser(os.fsdecode(target)))
     if os.path.isdir(path):
-        raise IsADirectoryError(f"{path!r} is a directory, and cannot be written as {what}.")
-    if os.path.exists(path) and not os.path.isfile(path):  # a device or a pipe, which a file must not take the place of
-        raise ValueError(f"{path!r} is no file, and cannot become {what}.")
+        raise IsADirectoryError(f"{path!r} is a directory; cannot write {what}.")
+    if os.path.exists(path) and not os.path.isfile(path):  # never replace a device or a pipe by a file
+        raise ValueError(f"{path!r} is not a regular file; cannot write {what}.")
     if not os.path.isdir(os.path.dirname(path)):
         raise FileNotFoundError(f"there is no directory {os.path.dirname(path)!r} to write {path!r} into.")
-    if os.path.exists(path) and not os.access(path, os.W_OK):  # though a file beside it could take its place
+    if os.path.exists(path) and not os.access(path, os.W_OK):  # replacing it by a new file would succeed
         raise PermissionError(f"{path!r} is read-only, and is not replaced.")
     if not os.access(os.path.dirname(path), os.W_OK):
         raise PermissionError(f"the directory of {path!r} cannot be written to.")
     return path
 
 
-DISK_FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)  # of a disk, of a file, of a share of a disk
+DISK_FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)  # no space left, file too large, quota exceeded
 
 
 @contextmanager
-def disk_full_context(target: str, aside: str | None = None) -> Iterator[None]:
-    """Errors of what cannot grow any more that say what that is; whoever writes does not always know."""
+def disk_full_context(target: str, temporary: str | None = None) -> Iterator[None]:
+    """Make errors of a full disk name the target, which the writing library does not always know."""
     try:
         yield
     except OSError as error:
-        if error.errno in DISK_FULL and error.filename in (None, aside):
+        if error.errno in DISK_FULL and error.filename in (None, temporary):
             raise OSError(error.errno, os.strerror(error.errno), target) from error
         raise
 
 
 @contextmanager
 def atomic_write(path: str) -> Iterator[str]:
-    """The name of a file beside `path` to write to, which takes its place once the block ends without an error."""
-    aside = os.path.join(os.path.dirname(path), f".{os.path.basename(path)[:200]}.{token_hex(8)}.tmp")
+    """Yield the name of a temporary file beside `path`, which replaces `path` if the block ends without an error."""
+    temporary = os.path.join(os.path.dirname(path), f".{os.path.basename(path)[:200]}.{token_hex(8)}.tmp")
     try:
-        with disk_full_context(path, aside):
-            yield aside
+        with disk_full_context(path, temporary):
+            yield temporary
         with suppress(FileNotFoundError):
-            shutil.copymode(path, aside)
-        os.replace(aside, path)
-    except BaseException:  # of an interrupt by the user, too, nothing is left
+            shutil.copymode(path, temporary)
+        os.replace(temporary, path)
+    except BaseException:  # includes KeyboardInterrupt: leave nothing behind
         with suppress(FileNotFoundError):
-            os.remove(aside)
+            os.remove(temporary)
         raise

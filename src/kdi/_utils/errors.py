@@ -1,6 +1,8 @@
-"""Errors about values of a table: they carry the column and the row, so that nobody has to read them from the message."""
+"""Errors about a user's table, with the column, row or argument as attributes, so that nobody parses messages."""
 
 from __future__ import annotations
+
+from typing import ClassVar, Self
 
 
 class TableError(ValueError):
@@ -15,34 +17,36 @@ class TableError(ValueError):
     problem : str
         The message without the row and the advice.
     column : str or None
-        Name of the column.
+        Name of the column, or its position as text where columns have no names.
     row : int or None
         The row, counted as the message counts it.
     advice : str
-        What helps, if anything is known to.
+        How to avoid the error; empty where nothing is known to help.
     """
+
+    row_format: ClassVar[str] = " in row {}"  # subclasses may count rows otherwise
 
     def __init__(self, problem: str, *, column: str | None = None, row: int | None = None, advice: str = "") -> None:
         self.problem, self.column, self.row, self.advice = problem, column, row, advice
-        where = "" if row is None else f" in row {row}"
+        where = "" if row is None else self.row_format.format(row)
         super().__init__(f"{problem}{where}{f'; {advice}' if advice else ''}.")
 
     def __reduce__(self) -> tuple[object, ...]:
         return _rebuild, (type(self), self.problem, self.column, self.row, self.advice)
 
-    def after(self, n_rows: int) -> TableError:
-        """The same error for a chunk that begins after so many rows of its source."""
+    def after(self, n_rows: int) -> Self:
+        """Return the same error for a chunk that begins after so many rows of its source."""
         return self._with(row=None if self.row is None else self.row + n_rows)
 
-    def without_row(self) -> TableError:
-        """The same error for rows that have no number."""
+    def without_row(self) -> Self:
+        """Return the same error without the row, for sources whose rows have no numbers."""
         return self._with(row=None)
 
-    def with_advice(self, advice: str) -> TableError:
-        """The same error with advice."""
+    def with_advice(self, advice: str) -> Self:
+        """Return the same error with other advice."""
         return self._with(row=self.row, advice=advice)
 
-    def _with(self, *, row: int | None, advice: str | None = None) -> TableError:
+    def _with(self, *, row: int | None, advice: str | None = None) -> Self:
         advice = self.advice if advice is None else advice
         return type(self)(self.problem, column=self.column, row=row, advice=advice)
 
@@ -50,3 +54,33 @@ class TableError(ValueError):
 def _rebuild(kind: type[TableError], problem: str, column: str | None, row: int | None, advice: str) -> TableError:
     """Unpickle an error, which may come from a worker."""
     return kind(problem, column=column, row=row, advice=advice)
+
+
+class InfiniteValuesError(TableError):
+    """Infinite values in a column that must hold finite numbers or NaN."""
+
+
+class WeightsError(ValueError):
+    """Weights that cannot be used as a whole: of the wrong shape, all zero, or of infinite sum.
+
+    The message is the argument followed by `text`: "sample_weight must not be zero in every row."
+
+    Attributes
+    ----------
+    argument : str
+        The parameter that the weights were passed as.
+    text : str
+        The rest of the message, with its full stop.
+    """
+
+    def __init__(self, argument: str, text: str) -> None:
+        self.argument, self.text = argument, text
+        super().__init__(f"{argument} {text}")
+
+    @classmethod
+    def all_zero(cls, argument: str) -> WeightsError:
+        """Return the error for weights that leave no row."""
+        return cls(argument, "must not be zero in every row.")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.argument, self.text)

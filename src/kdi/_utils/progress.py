@@ -1,4 +1,4 @@
-"""A progress bar on stderr: the share and the time that is left where the whole is known, rows done, rows a second."""
+"""A progress bar on stderr: share and remaining time where the total is known, rows done, rows per second."""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ from collections.abc import Callable, Iterable, Iterator
 from time import monotonic
 from typing import Any, TextIO
 
-REDRAW = 0.2  # seconds between two drawings
-WIDTH = 20  # of the bar
+REDRAW_SECONDS = 0.2  # least time between two drawings
+BAR_WIDTH = 20
 
 
 class Progress:
-    """Rows done so far; nothing but a last line where the stream is not a terminal.
+    """Progress bar that counts rows; only a final line where the stream is not a terminal.
 
     Parameters
     ----------
     total : int, optional
-        The rows that there are, where that is known.
+        Number of rows, where it is known.
     stream : file, optional
+        By default stderr.
     share : callable, optional
-        Gives how much is done, from 0 to 1, where the rows do not tell.
+        Returns the share that is done, from 0 to 1, or None; used where `total` is not known.
     """
 
     def __init__(
@@ -39,15 +40,15 @@ class Progress:
         self._length = 0
 
     def add(self, rows: int) -> None:
-        """Count rows, and draw now and then."""
+        """Count more rows, and redraw unless the last drawing was just now."""
         self.done += rows
         now = monotonic()
-        if self._is_terminal and now - self._drawn >= REDRAW:
+        if self._is_terminal and now - self._drawn >= REDRAW_SECONDS:
             self._drawn = now
             self._draw(self._line(now - self._start))
 
     def close(self) -> None:
-        """The last line."""
+        """Write the final line."""
         if self._stream is None:
             return
         seconds = monotonic() - self._start
@@ -64,7 +65,7 @@ class Progress:
         rate = self._rate(seconds)
         if share is None:
             return f"{self.done:,} rows{rate}"
-        bar = ("█" * round(share * WIDTH)).ljust(WIDTH, "░")
+        bar = ("█" * round(share * BAR_WIDTH)).ljust(BAR_WIDTH, "░")
         left = _clock(seconds * (1 - share) / share) if share else "?"
         total = f" of {self.total:,}" if self.total else ""
         line = f"{bar} {share:4.0%}  {left} left, {self.done:,}{total} rows"
@@ -74,7 +75,7 @@ class Progress:
         return f", {self.done / seconds:,.0f} rows/s" if seconds > 0 else ""
 
     def _draw(self, line: str) -> None:
-        """Over the line that is there, all of it; a line that is wider than the terminal could not be drawn over."""
+        """Overwrite the current line; a line wider than the terminal would wrap and could not be overwritten."""
         line = line[: _width(self._stream) - 1]
         self._stream.write("\r" + line.ljust(self._length))
         self._stream.flush()
@@ -84,7 +85,7 @@ class Progress:
 def with_progress(
     batches: Iterable[Any], total: int | None, share: Callable[[], float | None] = lambda: None
 ) -> Iterator[Any]:
-    """The same batches, with a progress bar that counts a batch once it has been dealt with."""
+    """Yield the same batches; a progress bar counts each one after it was processed."""
     progress = Progress(total, share=share)
     try:
         for batch in batches:

@@ -1,4 +1,4 @@
-"""The address of public names: the package that users import them from, not the private module that defines them."""
+"""Public names report the package that users import them from, not the private module that defines them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ Public = TypeVar("Public", bound=Callable[..., object])
 
 
 def public_in(package: str) -> Callable[[Public], Public]:
-    """Set `__module__`, so that help, pickles and the reference name the public package.
+    """Set `__module__` of a class or function to the package that exports it.
 
-    Pickles then survive a move of the private module.
+    Help and the reference then name that package, and pickles survive a move of the private module.
     """
 
-    def address(one: Public) -> Public:
-        one.__module__ = package
-        return one
+    def set_module(public: Public) -> Public:
+        public.__module__ = package
+        return public
 
-    return address
+    return set_module

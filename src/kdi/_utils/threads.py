@@ -1,4 +1,4 @@
-"""How many threads a call may use."""
+"""The number of threads that a call may use."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ import os
 import joblib
 from joblib.parallel import get_active_backend
 
-LARGE = 2**17  # values below which starting a thread costs more than it saves
+MIN_PARALLEL_VALUES = 2**17  # for fewer values, starting a thread costs more than it saves
 
 
 def count_threads(n_jobs: int | None, n_values: int) -> int:
-    """Threads for a table of that many values.
+    """Return the number of threads for a table of so many values.
 
-    An int says how many; negative ones count down from all cores, as in joblib. None takes the cores that are free to
-    this process (its affinity, its container's share, OMP_NUM_THREADS), but one where the table is small, and one
-    inside a joblib worker, whose siblings use the others.
+    A positive `n_jobs` is that number; a negative one counts down from all cores, as in joblib. None means the cores
+    that are free to this process (its affinity, its container's share, OMP_NUM_THREADS), but one where the table is
+    small, and one inside a joblib worker, since the other workers use the other cores.
     """
     if n_jobs is not None:
         wanted = n_jobs if n_jobs > 0 else int(joblib.cpu_count()) + 1 + n_jobs
         return max(1, min(wanted, n_values // 1024, 256))
-    if n_values < LARGE or get_active_backend()[0].nesting_level:
+    if n_values < MIN_PARALLEL_VALUES or get_active_backend()[0].nesting_level:
         return 1
     return int(min(joblib.cpu_count(), _omp_limit()))
 

@@ -1,4 +1,4 @@
-"""Aliases used in signatures."""
+"""Type aliases used in signatures."""
 
 from typing import Literal
 

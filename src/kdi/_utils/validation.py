@@ -1,4 +1,4 @@
-"""Tables, weights and parameters as they come from users: the one place that validates."""
+"""Validation of tables, weights and parameters as users pass them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import validate_data
 
+from kdi._utils.errors import InfiniteValuesError, TableError, WeightsError
 from kdi._utils.typing import Float64Array, FloatArray
 
 NO_ROWS = "Found array with 0 sample(s) (shape=(0, {})) while a minimum of 1 is required."
 
 
 def as_table(estimator: Any, X: Any, *, reset: bool) -> FloatArray:
-    """X as a float64 or float32 table, in its own memory where possible; NaN and infinities are not looked at."""
+    """Return X as a float64 or float32 array, without a copy where possible; NaN and infinities are not checked."""
     if isinstance(X, np.ma.MaskedArray):
         X = np.ma.filled(X.astype(float), np.nan)
     elif isinstance(X, list | tuple):
@@ -31,13 +32,15 @@ def as_table(estimator: Any, X: Any, *, reset: bool) -> FloatArray:
             raise type(error)(f"{describe_columns(wrong)}: {error}") from error
         raise
     if wrong:  # text that looks like numbers, or dates
-        raise ValueError(f"{describe_columns(wrong)}.")
+        first = next(iter(wrong))
+        name = str(X.columns[first]) if hasattr(X, "columns") else str(first)
+        raise TableError(describe_columns(wrong), column=name)
     aligned: FloatArray = np.require(table, requirements="A")
     return aligned
 
 
 def non_numeric_columns(X: Any) -> dict[int, str]:
-    """The columns of a frame or array that are not numbers, by position, and what is wrong with each."""
+    """Find the columns of a frame or array that are not numbers; return what is wrong with each, by position."""
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
         kinds = enumerate(zip(X.columns, X.dtypes, strict=False))
         columns = [(j, repr(name), _column_at(X, j)) for j, (name, dtype) in kinds if not is_numeric_dtype(dtype)]
@@ -50,17 +53,17 @@ def non_numeric_columns(X: Any) -> dict[int, str]:
 
 
 def describe_columns(wrong: dict[int, str]) -> str:
-    """The first few of the columns that are not numbers, in words."""
+    """Describe the first few columns that are not numbers, for a message."""
     return "all columns must be numeric, but " + ", ".join(list(wrong.values())[:5]) + " …" * (len(wrong) > 5)
 
 
 def _column_at(X: Any, j: int) -> Any:
-    """A column by its position, since names may repeat."""
+    """Return a column by its position, since names may repeat."""
     return np.asarray(X.iloc[:, j] if hasattr(X, "iloc") else X[X.columns[j]])
 
 
 def is_numeric_dtype(dtype: Any) -> bool:
-    """Whether a dtype of NumPy, pandas or polars is one of real numbers."""
+    """Tell whether a dtype of NumPy, pandas or polars is one of real numbers."""
     kind = getattr(dtype, "kind", None)
     if kind is not None:
         return kind in "fiub"
@@ -68,7 +71,7 @@ def is_numeric_dtype(dtype: Any) -> bool:
 
 
 def _not_a_number(column: Any) -> str | None:
-    """The first thing in a column that is not a number, if there is one."""
+    """Describe the first value of a column that is not a number, if there is one."""
     if column.dtype.kind in "USMm":
         return f"{column.dtype}" + (f", for example {column[0].item()!r}" if len(column) else "")
     if column.dtype.kind == "c":
@@ -85,7 +88,7 @@ def _not_a_number(column: Any) -> str | None:
 
 
 def as_numbers(values: Any, name: str) -> Float64Array:
-    """An array of real numbers; what is missing in an array of objects is NaN."""
+    """Return values as a float64 array; missing values in an array of objects become NaN."""
     array = np.asarray(values)
     if array.dtype.kind in "fiub" or not array.size:
         return array.astype(float, copy=False)
@@ -93,85 +96,100 @@ def as_numbers(values: Any, name: str) -> Float64Array:
     if wrong:
         raise ValueError(f"{name} must be real numbers, got {wrong}.")
     if array.dtype.kind == "O":
-        missing = np.array([str(value) == "<NA>" for value in array.ravel()]).reshape(array.shape)  # pandas has that
+        missing = np.array([str(value) == "<NA>" for value in array.ravel()]).reshape(array.shape)  # from pandas
         array = np.where(missing, np.nan, array)
     return array.astype(float)
 
 
 def as_column(values: ArrayLike, name: str = "values") -> Float64Array:
-    """One column of finite numbers and NaN."""
+    """Return one column as float64; it may hold NaN, but no infinite values."""
     column = as_numbers(values, name)
     if column.ndim != 1:
         raise ValueError(f"{name} must have one dimension, got an array of shape {column.shape}.")
     infinite = np.isinf(column)
     if infinite.any():
-        raise ValueError(f"{name} must be finite or NaN, got {column[infinite][0]} at {infinite.argmax()}.")
+        row = int(infinite.argmax())
+        raise TableError(f"{name} must be finite or NaN, got {column[row]}", row=row)
     return column
 
 
 def as_weights(weights: ArrayLike | None, n: int, name: str = "sample_weight") -> Float64Array | None:
-    """Weights as n finite numbers, none negative."""
+    """Return weights as n finite numbers >= 0; a single number is the weight of every row.
+
+    A wrong weight raises a TableError with its row, weights that are wrong as a whole raise a WeightsError.
+    """
     if weights is None:
         return None
     mass = np.asarray(as_numbers(weights, name), dtype=float, order="C")
     if mass.ndim == 0:
         mass = np.full(n, float(mass))
     if mass.shape != (n,):
-        raise ValueError(f"{name} must have shape ({n},), one weight a row, got {mass.shape}.")
-    bad = ~(np.isfinite(mass) & (mass >= 0))
-    if bad.any():
-        place = int(bad.argmax())
-        raise ValueError(f"{name} must be finite and not negative, got {mass[place]} in row {place}.")
+        raise WeightsError(name, f"must have shape ({n},), one weight per row, got {mass.shape}.")
+    wrong = ~(np.isfinite(mass) & (mass >= 0))
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise TableError(f"{name} must be finite and not negative, got {mass[row]}", row=row)
     with np.errstate(over="ignore"):
         total = mass.sum()
     if not np.isfinite(total):
-        raise ValueError(f"{name} must have a finite sum, got weights up to {mass.max()}.")
+        raise WeightsError(name, f"must have a finite sum, got weights up to {mass.max()}.")
     return mass
 
 
+def check_some_weight(weights: Float64Array | None, argument: str) -> None:
+    """Raise if every row has the weight zero; a table without rows passes."""
+    if weights is not None and len(weights) and not weights.any():
+        raise WeightsError.all_zero(argument)
+
+
 def is_integer(value: Any) -> bool:
-    """Whether a number is an integer, of Python or NumPy, and not a truth value."""
+    """Tell whether a value is an integer, of Python or NumPy, and not a boolean."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def check_count(name: str, value: Any, least: int) -> None:
-    """Raise unless a parameter is None or a whole number that is large enough."""
+    """Raise unless a parameter is None or an integer that is at least `least`."""
     if value is not None and not (is_integer(value) and value >= least):
-        raise ValueError(f"{name} must be None or a whole number >= {least}, got {value!r}.")
+        raise ValueError(f"{name} must be None or an integer >= {least}, got {value!r}.")
 
 
 def check_jobs(n_jobs: Any) -> None:
-    """Raise unless n_jobs is None or a whole number other than 0."""
+    """Raise unless n_jobs is None or an integer other than 0."""
     if n_jobs is not None and not (is_integer(n_jobs) and n_jobs != 0):
-        raise ValueError(f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}.")
+        raise ValueError(f"n_jobs must be None or an integer other than 0, got {n_jobs!r}.")
 
 
 def valid_values(column: FloatArray, weights: Float64Array | None) -> tuple[Float64Array, Float64Array | None, int]:
-    """The values of a column that count, as float64, their weights, and the number of NaN."""
+    """Return the values that are not NaN and have weight, as float64, their weights, and the number of NaN."""
     missing = np.isnan(column)
     keep = ~missing if weights is None else ~missing & (weights > 0)
     values = column[keep].astype(float)
     return values, None if weights is None else weights[keep], int(missing.sum())
 
 
-def column_names(estimator: Any, places: Sequence[int] | Any) -> str:
-    """Columns as a person would call them: by name where there are names."""
+def column_names(estimator: Any, columns: Sequence[int] | Any) -> str:
+    """Format columns for a message: by name where they have names, else by position."""
     names = getattr(estimator, "feature_names_in_", None)
-    shown = [repr(str(names[j])) if names is not None else str(j) for j in list(places)[:5]]
-    return f"column{'s' * (len(places) > 1)} {', '.join(shown)}{' …' * (len(places) > 5)}"
+    shown = [repr(str(names[j])) if names is not None else str(j) for j in list(columns)[:5]]
+    return f"column{'s' * (len(columns) > 1)} {', '.join(shown)}{' …' * (len(columns) > 5)}"
 
 
-def check_finite(estimator: Any, places: Sequence[int] | Any) -> None:
-    """Raise for columns that hold infinite values."""
-    if len(places):
-        raise ValueError(
-            f"Input X contains infinity or a value too large for its dtype, in {column_names(estimator, places)}; "
-            "finite numbers and NaN are allowed."
+def check_finite(estimator: Any, columns: Sequence[int] | Any) -> None:
+    """Raise if there are any `columns`, which are the positions of those that hold infinite values."""
+    if len(columns):
+        names, first = getattr(estimator, "feature_names_in_", None), columns[0]
+        raise InfiniteValuesError(
+            f"Input X contains infinity or a value too large for its dtype, in {column_names(estimator, columns)}",
+            column=str(first if names is None else names[first]),
+            advice="finite numbers and NaN are allowed",
         )
 
 
 def check_feature_names(estimator: Any, names: list[str] | None, n_columns: int, *, reset: bool) -> None:
-    """Learn the names and number of columns of a table in parts, or compare them, as scikit-learn does of frames."""
+    """Learn the names and number of columns of a partitioned table, or with `reset=False` compare them.
+
+    Rules and messages are those of scikit-learn for frames.
+    """
     if reset:
         estimator.n_features_in_ = n_columns
         if names is not None and all(isinstance(name, str) for name in names):
