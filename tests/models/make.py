@@ -1,4 +1,4 @@
-"""Makes the stored models of this version, which later versions must read: run once a format version, never again.
+"""Make the stored models of this format version, which later versions must read; run once per format version.
 
     python tests/models/make.py
 
@@ -48,7 +48,7 @@ def main():
     table = make_table()
     values = make_values(table)
     transformer = KDITransformer(
-        [3.0, 0.0, "scott", np.inf, 1.0, 0.5], kernel="gaussian", out_of_range="linear", n_quantiles=12
+        [3.0, 0.0, "scott", np.inf, 1.0, 0.5], kernel="gaussian", out_of_range="linear", max_knots=12
     )
     transformer.fit(table)
     transformed = transformer.transform(values)
@@ -69,7 +69,7 @@ def main():
         bandwidth=["scott", 0.2, 50.0, "silverman", "scott"],
         missing="bin",
         encode="ordinal",
-        inverse="median",
+        inverse_strategy="median",
     )
     discretizer.fit(table[:, :5])
     transformed = discretizer.transform(values[:, :5])

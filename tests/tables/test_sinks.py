@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kdi._tables.sinks
-from kdi._tables.sinks import sink_kind, write_batches
+from kdi._tables.sinks import sink_format, write_batches
 
 
 def as_csv(columns, schema=None):
@@ -47,7 +47,7 @@ def test_text_is_read_as_the_same_text(values):
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=1, unique=True))
-def test_so_are_names_of_columns(names):
+def test_names_of_columns_are_read_as_the_same_names(names):
     assert fields(as_csv({name: [1] for name in names}))[0] == names
 
 
@@ -96,13 +96,13 @@ def test_kinds():
         pa.month_day_nano_interval(),
     ],
 )
-def test_what_csv_has_no_place_for_is_refused(kind):
-    with pytest.raises(ValueError, match=r"column 'x' holds .*, for which CSV has no place; write Parquet"):
+def test_types_that_csv_cannot_hold_are_refused(kind):
+    with pytest.raises(ValueError, match=r"column 'x' holds .*, which cannot be written as CSV; write Parquet"):
         as_csv({"x": pa.nulls(1, kind)})
 
 
 def test_long_batches_are_written_in_parts(monkeypatch):
-    monkeypatch.setattr(kdi._tables.sinks, "LINES", 7)
+    monkeypatch.setattr(kdi._tables.sinks, "CSV_ROWS", 7)
     values = list(range(100))
     assert as_csv({"x": values}) == "x\n" + "".join(f"{one}\n" for one in values)
 
@@ -123,7 +123,7 @@ def test_files_are_compressed_where_asked_for(tmp_path):
 
 
 def test_row_groups_of_parquet_are_not_small(tmp_path, monkeypatch):
-    monkeypatch.setattr(kdi._tables.sinks, "ROW_GROUP", 100)
+    monkeypatch.setattr(kdi._tables.sinks, "ROW_GROUP_ROWS", 100)
     table = pa.table({"x": np.arange(1000.0), "y": ["a", "b"] * 500})
     write_batches(table.to_batches(max_chunksize=30), table.schema, str(tmp_path / "a"), "Parquet", ["x"], gzip=False)
     found = pq.ParquetFile(tmp_path / "a")
@@ -138,4 +138,4 @@ def test_row_groups_of_parquet_are_not_small(tmp_path, monkeypatch):
     [("a.csv", "CSV"), ("a.CSV.gz", "CSV"), ("a.parquet", "Parquet"), ("a.pq", "Parquet"), ("a", "Parquet")],
 )
 def test_suffixes(path, kind):
-    assert sink_kind(path) == kind
+    assert sink_format(path) == kind

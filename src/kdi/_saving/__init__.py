@@ -1,1 +1,1 @@
-"""Models as JSON: single values, the document around the features, and the parts that models share."""
+"""Saved models: estimators as JSON; this package has the document and the parts that all models have in common."""

@@ -1,6 +1,6 @@
-"""Maps of columns as JSON, and back, with every field checked.
+"""Maps of columns as JSON and back, with every field checked.
 
-The compiled core does not check where it reads (cpp/lookup.hpp), so a map from a file must be one that it can read.
+The compiled core reads arrays without bounds checks (cpp/lookup.hpp), so a map from a file must be consistent.
 """
 
 from __future__ import annotations
@@ -27,74 +27,77 @@ from kdi._saving.values import (
 )
 from kdi._utils.typing import Float64Array
 
-ROUNDING_ALLOWANCE = 1e-9  # relative to their size, what checks allow for the rounding of stored numbers
-LEAST = 1e-320  # the same where numbers are too small for that
+RELATIVE_ROUNDING = 1e-9  # checks allow stored numbers to be off by this, relative to their size
+ABSOLUTE_ROUNDING = 1e-320  # and by this, since tiny numbers underflow
 
 
-def map_to_json(table: ColumnMap) -> dict[str, Any]:
-    """A table as JSON; what only makes a straight table faster is left out."""
-    common = {name: json_number(getattr(table, name)) for name in ("low_slope", "high_slope", "error")}
-    if isinstance(table, LinearMap):
-        return {"kind": "linear"} | common | {"knots": json_numbers(table.knots), "levels": json_numbers(table.levels)}
-    ends = {name: json_number(getattr(table, name)) for name in ("low", "high", "scale")}
-    return {"kind": "cubic"} | common | ends | {"coefficients": json_numbers(table.coefficients)}
+def map_to_json(column_map: ColumnMap) -> dict[str, Any]:
+    """Convert a map to JSON. The lookup guide of a linear map is rebuilt on load."""
+    common = {name: json_number(getattr(column_map, name)) for name in ("low_slope", "high_slope", "error")}
+    if isinstance(column_map, LinearMap):
+        arrays = {"knots": json_numbers(column_map.knots), "levels": json_numbers(column_map.levels)}
+        return {"kind": "linear"} | common | arrays
+    ends = {name: json_number(getattr(column_map, name)) for name in ("low", "high", "scale")}
+    return {"kind": "cubic"} | common | ends | {"coefficients": json_numbers(column_map.coefficients)}
 
 
 def map_from_json(value: Any, where: str) -> ColumnMap:
-    """A table in which no value leads the core out of its arrays, and T is monotone from 0 to 1."""
+    """Read a map, and check that no value leads the core out of its arrays and that T is monotone from 0 to 1."""
     kind = value.get("kind") if isinstance(value, dict) else None
     own = ["knots", "levels"] if kind == "linear" else ["low", "high", "scale", "coefficients"]
     if kind not in ("linear", "cubic"):
-        raise_invalid(where, f"must be a table of kind 'linear' or 'cubic', got {shortened(value)}")
+        raise_invalid(where, f"must be a map of kind 'linear' or 'cubic', got {shortened(value)}")
     _, low_slope, high_slope, error, *rest = require_fields(
         value, where, ["kind", "low_slope", "high_slope", "error", *own]
     )
     slopes = to_positive(low_slope, f"{where}.low_slope"), to_positive(high_slope, f"{where}.high_slope")
     error = to_number(error, f"{where}.error", 0, 1)
-    table: ColumnMap = _to_linear(rest, where) if kind == "linear" else _to_cubic(rest, where)
-    return replace(table, low_slope=slopes[0], high_slope=slopes[1], error=error)
+    column_map: ColumnMap = _to_linear(rest, where) if kind == "linear" else _to_cubic(rest, where)
+    return replace(column_map, low_slope=slopes[0], high_slope=slopes[1], error=error)
 
 
-def _to_linear(given: list[Any], where: str) -> LinearMap:
-    knots, levels = to_numbers(given[0], f"{where}.knots", nan=True), to_numbers(given[1], f"{where}.levels")
+def _to_linear(fields: list[Any], where: str) -> LinearMap:
+    knots, levels = to_numbers(fields[0], f"{where}.knots", nan=True), to_numbers(fields[1], f"{where}.levels")
     if len(knots) != len(levels) or len(knots) < 2:
-        raise_invalid(where, f"{len(knots)} knots do not have {len(levels)} levels, or are fewer than 2")
+        raise_invalid(
+            where, f"must have one level per knot and at least 2, got {len(knots)} knots, {len(levels)} levels"
+        )
     if np.isnan(knots).any():  # a column without values
         if len(knots) > 2 or not np.isnan(knots).all() or levels.any():
             raise_invalid(f"{where}.knots", "must be numbers")
         return build_linear_map(knots, levels, 0.0)
     constant = len(knots) == 2 and knots[0] == knots[1]
     if not (is_ascending(knots, strictly=True) or constant) or float(knots[-1]) - float(knots[0]) == inf:
-        raise_invalid(f"{where}.knots", "must ascend, over a finite range")
+        raise_invalid(f"{where}.knots", "must increase over a finite range")
     if (levels[0], levels[-1]) != (0, 1) or not is_ascending(levels):
-        raise_invalid(f"{where}.levels", "must rise from 0 to 1")
+        raise_invalid(f"{where}.levels", "must increase from 0 to 1")
     return build_linear_map(knots, levels, 0.0)
 
 
-def _to_cubic(given: list[Any], where: str) -> CubicMap:
-    low, high = to_finite(given[0], f"{where}.low"), to_finite(given[1], f"{where}.high")
-    scale = to_positive(given[2], f"{where}.scale")
-    rows = to_rows(given[3], f"{where}.coefficients", 4)
+def _to_cubic(fields: list[Any], where: str) -> CubicMap:
+    low, high = to_finite(fields[0], f"{where}.low"), to_finite(fields[1], f"{where}.high")
+    scale = to_positive(fields[2], f"{where}.scale")
+    rows = to_rows(fields[3], f"{where}.coefficients", 4)
     n = len(rows) - 1
     if not 1 <= n <= 2 * MAX_INTERVALS + 1:
-        raise_invalid(f"{where}.coefficients", f"must be of 1 to {2 * MAX_INTERVALS + 1} intervals and an end, got {n}")
-    # The last interval begins before `high` and ends there or after, so that no position lies beyond the last row.
+        raise_invalid(f"{where}.coefficients", f"must have 2 to {2 * MAX_INTERVALS + 2} rows, got {n + 1}")
+    # The last interval must contain `high`: then no position between the ends lies beyond the last row.
     if not low < high or not n - 1 - 1e-6 <= (high - low) * scale <= n + 1e-6:
-        raise_invalid(where, f"{n} intervals do not reach from low to high")
+        raise_invalid(where, f"must have a scale with which {n} intervals reach from low to high")
     if not _are_monotone(rows):
-        raise_invalid(f"{where}.coefficients", "must be monotone cubics that rise from 0 to 1")
+        raise_invalid(f"{where}.coefficients", "must be monotone cubics that increase from 0 to 1")
     return CubicMap(low, high, 1.0, 1.0, 0.0, scale, rows)
 
 
 def _are_monotone(rows: Float64Array) -> bool:
-    """Whether cubics join, with end slopes between rise/4 and 2 rise, as cpp/cubics.hpp makes them, up to rounding."""
+    """Return whether cubics join and have end slopes from rise/4 to 2 rise, up to rounding (see cpp/cubics.hpp)."""
     levels, left = rows[:, 0], rows[:-1, 1]
     with np.errstate(over="ignore", invalid="ignore"):
         rise, reached = np.diff(levels), rows[:-1, 1:].sum(axis=1)
         right = rows[:-1, 1:] @ [1.0, 2.0, 3.0]
-        off = ROUNDING_ALLOWANCE * rise + LEAST
-        fits = (rise >= 0) & (abs(reached - rise) <= off)
+        tolerance = RELATIVE_ROUNDING * rise + ABSOLUTE_ROUNDING
+        fits = (rise >= 0) & (abs(reached - rise) <= tolerance)
         for slope in (left, right):
-            fits &= (slope >= rise / 4 - off) & (slope <= 2 * rise + off)
+            fits &= (slope >= rise / 4 - tolerance) & (slope <= 2 * rise + tolerance)
     ends = levels[0] == 0 and 1 - 1e-6 <= levels[-1] < inf and not rows[-1, 1:].any()
     return bool(ends and fits.all() and (levels[-1] >= 1 or rise[-1] > 0))

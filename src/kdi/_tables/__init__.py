@@ -1,1 +1,1 @@
-"""Tables as users have them: frames, Arrow data, files, sources, sinks, and transforms of streams."""
+"""Tables as users pass them: frames, Arrow data, files, sources, sinks, and transformed streams."""

@@ -1,4 +1,4 @@
-"""Arrow's types, columns and batches, as far as tables of numbers need them."""
+"""Types, columns and batches of Arrow, for tables of numbers."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ import pyarrow.types as arrow_types
 from kdi._utils.typing import FloatArray
 from kdi._utils.validation import describe_columns
 
-BATCH_ROWS = 2**17  # rows that small batches are put together to
-VALUES = 3 * 2**21  # values of a batch: of many columns, fewer rows are read at once
-LEAST = 2**10  # rows of a batch, however many columns there are
+BATCH_ROWS = 2**17  # small batches are concatenated up to this many rows
+BATCH_VALUES = 3 * 2**21  # rows × columns per batch: wide tables are read in fewer rows
+MIN_BATCH_ROWS = 2**10  # however many columns there are
 
 
 def is_number(kind: pa.DataType) -> bool:
-    """Whether a type is one of real numbers; that of a column of nothing but null is one too."""
+    """Return whether a type holds real numbers; the type of a column of nulls does, too."""
     if arrow_types.is_dictionary(kind) or arrow_types.is_run_end_encoded(kind):
         return is_number(kind.value_type)
     tests = (
@@ -34,30 +34,30 @@ def is_number(kind: pa.DataType) -> bool:
 
 
 def check_numeric_columns(schema: pa.Schema) -> None:
-    """Raise unless all columns are numbers."""
+    """Raise unless all columns are numeric."""
     wrong = {j: f"column {one.name!r} holds {one.type}" for j, one in enumerate(schema) if not is_number(one.type)}
     if wrong:
         raise ValueError(
-            f"{describe_columns(wrong)}; kdi.sketch_table(source, columns=[…]) chooses columns for fit_sketches."
+            f"{describe_columns(wrong)}; choose columns with kdi.sketch_table(source, columns=[…]) and fit_sketches."
         )
 
 
 def index_columns(schema: pa.Schema) -> set[str]:
-    """The columns that are the index of a frame of pandas, which is written beside its columns."""
+    """Return the columns that hold the index of a pandas frame, which is written beside its columns."""
     try:
         names = json.loads((schema.metadata or {})[b"pandas"])["index_columns"]
-        return {name for name in names if isinstance(name, str)}  # the others take no column
+        return {name for name in names if isinstance(name, str)}  # a RangeIndex is a dict: it has no column
     except (KeyError, TypeError, ValueError):
         return set()
 
 
 def common_dtype(schema: pa.Schema) -> np.dtype[Any]:
-    """float32 where all columns are, float64 otherwise."""
+    """Return float32 if all columns are float32, float64 otherwise."""
     return np.dtype(np.float32 if all(arrow_types.is_float32(kind) for kind in schema.types) else np.float64)
 
 
 def common_type(one: pa.DataType, other: pa.DataType) -> pa.DataType:
-    """A type that both can be turned into: for two kinds of numbers it is double."""
+    """Return a type that both can be converted to: double for two different types of numbers."""
     if is_number(one) and is_number(other) and not arrow_types.is_null(one) and not arrow_types.is_null(other):
         if arrow_types.is_signed_integer(one) and arrow_types.is_signed_integer(other):
             return max(one, other, key=lambda kind: kind.bit_width)
@@ -67,12 +67,12 @@ def common_type(one: pa.DataType, other: pa.DataType) -> pa.DataType:
 
 
 def select_fields(schema: pa.Schema, names: Iterable[str]) -> pa.Schema:
-    """Some columns of a schema, in the order of their names."""
+    """Select columns of a schema, in the order of the names."""
     return pa.schema([schema.field(name) for name in names], metadata=schema.metadata)
 
 
 def as_floats(column: Any) -> FloatArray:
-    """A column as float64, or float32 where it is that, in its own memory where possible; null is NaN."""
+    """Return a column as float64, or float32 if it is float32, without a copy if possible; null is NaN."""
     plain = decode_column(column)
     if not (arrow_types.is_float64(plain.type) or arrow_types.is_float32(plain.type)):
         plain = pc.cast(plain, pa.float64(), safe=False)
@@ -81,7 +81,7 @@ def as_floats(column: Any) -> FloatArray:
 
 
 def conform_batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """The columns that a schema names, in its order and types."""
+    """Select the columns that a schema names, in its order and types."""
     if batch.schema.equals(schema, check_metadata=True):
         return batch
     columns = []
@@ -96,38 +96,38 @@ def conform_batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 
 
 def decode_column(column: Any) -> Any:
-    """A column with its values one after the other."""
+    """Decode a column that is dictionary-encoded or run-end-encoded."""
     if arrow_types.is_dictionary(column.type):
         return column.dictionary_decode()
     return pc.run_end_decode(column) if arrow_types.is_run_end_encoded(column.type) else column
 
 
-def rows_at_once(n_columns: int) -> int:
-    """Rows to ask for, where a source can be asked."""
-    return int(np.clip(VALUES // n_columns, LEAST, 2**20))
+def rows_per_batch(n_columns: int) -> int:
+    """Return the number of rows to request per batch."""
+    return int(np.clip(BATCH_VALUES // n_columns, MIN_BATCH_ROWS, 2**20))
 
 
-def even_batches(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:
-    """The same rows in batches that are neither very small nor very large, and never empty."""
-    rows = min(BATCH_ROWS, rows)
-    most = 8 * rows
-    waiting: list[pa.RecordBatch] = []
+def even_batches(batches: Iterable[pa.RecordBatch], n_rows: int) -> Iterator[pa.RecordBatch]:
+    """Split and concatenate batches: none has more than 8 n_rows rows, few have less than n_rows / 2, none is empty."""
+    n_rows = min(BATCH_ROWS, n_rows)
+    max_rows = 8 * n_rows
+    pending: list[pa.RecordBatch] = []
     for batch in batches:
-        for start in range(0, batch.num_rows, most):
-            part = batch.slice(start, most)
-            is_small = part.num_rows < rows // 2
-            if waiting and not (is_small and sum(one.num_rows for one in waiting) < rows):
-                yield _together(waiting)
-                waiting.clear()
+        for start in range(0, batch.num_rows, max_rows):
+            part = batch.slice(start, max_rows)
+            is_small = part.num_rows < n_rows // 2
+            if pending and not (is_small and sum(one.num_rows for one in pending) < n_rows):
+                yield _concatenate(pending)
+                pending.clear()
             if is_small:
-                waiting.append(part)
+                pending.append(part)
             else:
                 yield part
-    if waiting:
-        yield _together(waiting)
+    if pending:
+        yield _concatenate(pending)
 
 
-def _together(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+def _concatenate(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
     if len(batches) == 1:
         return batches[0]
     return pa.Table.from_batches(batches).combine_chunks().to_batches()[0]

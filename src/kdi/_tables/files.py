@@ -1,7 +1,7 @@
-"""Parquet and CSV files, many of them as one table.
+"""Parquet and CSV files: many of them are one source.
 
-The schemas of all files are read first: what is missing, and which files cannot be read, is known before the first row.
-Types may differ from file to file, as may the order of the columns.
+The schemas of all files are read first: missing columns and unreadable files are errors before the first row. Types may
+differ from file to file, as may the order of the columns.
 """
 
 from __future__ import annotations
@@ -10,35 +10,37 @@ import os
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from glob import glob, has_magic
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.types as kinds
+import pyarrow.types as arrow_types
 from pyarrow import csv
 from pyarrow import parquet as pq
 
-from kdi._tables.arrow import common_type, conform_batch, rows_at_once, select_fields
-from kdi._tables.csv_errors import NotNumeric, csv_error, not_numeric
+from kdi._tables.arrow import common_type, conform_batch, rows_per_batch, select_fields
+from kdi._tables.csv_errors import CSVError, NotNumericError, csv_error, not_numeric_error
+from kdi._tables.sinks import CSV_SUFFIXES, FileFormat
+from kdi._tables.sources import Source
 from kdi._utils.names import check_unique, format_names
 
-SUFFIXES = {".parquet": "Parquet", ".pq": "Parquet", ".csv": "CSV", ".csv.gz": "CSV"}
-TEXT = tuple(suffix for suffix, kind in SUFFIXES.items() if kind == "CSV")
-AS_CSV = "as CSV it could pass through as it is"  # a hint for columns that pass through
-BUFFERS = 2**24  # bytes read ahead of a Parquet file, all columns together
+SUFFIXES: dict[str, FileFormat] = {".parquet": "Parquet", ".pq": "Parquet", ".csv": "CSV", ".csv.gz": "CSV"}
+WRITE_CSV = "write CSV to pass the column through as text"  # advice for columns that pass through
+BUFFER_BYTES = 2**24  # bytes read ahead of a Parquet file, all columns together
 
-# What looks like a number, but is a name or a key: as a number it would lose its zeros, its 0x, its plus, or its last
-# digits.
-KEY = {
+# Patterns of identifiers that look like numbers: converted to the inferred type they would lose leading zeros, 0x, a
+# plus sign or their last digits.
+IDENTIFIER_PATTERNS = {
     "integer": r"^\s*(-?0[0-9]|0[xX]|\+)",
     "float": r"^\s*(-?0[0-9]|0[xX]|\+[0-9]+\s*$|-?[0-9]{16,}\s*$)",
 }
 
 
 def expand_paths(paths: Any) -> list[str]:
-    """The files that paths and globs stand for: in the order given, those of a glob sorted."""
+    """List the files that paths and globs stand for: in the order given, those of a glob sorted."""
     files = []
     for one in paths if isinstance(paths, list | tuple) else [paths]:
         path = os.path.expanduser(os.fsdecode(one))
@@ -59,25 +61,25 @@ def expand_paths(paths: Any) -> list[str]:
     return files
 
 
-def file_format(path: str) -> str:
-    """Parquet or CSV, by the suffix."""
-    for suffix, kind in SUFFIXES.items():
+def file_format(path: str) -> FileFormat:
+    """Return the format of a file to read, by its suffix."""
+    for suffix, suffix_format in SUFFIXES.items():
         if path.lower().endswith(suffix):
-            return kind
-    raise ValueError(f"names of files must end in {', '.join(SUFFIXES)}, got {path!r}.")
+            return suffix_format
+    raise ValueError(f"file names must end in {', '.join(SUFFIXES)}, got {path!r}.")
 
 
 @contextmanager
-def reading(path: str, names: list[str] | None = None) -> Iterator[None]:
-    """Errors of pyarrow that say which file they are about, and which column."""
+def file_errors(path: str, names: list[str] | None = None) -> Iterator[None]:
+    """Translate pyarrow's errors of reading a file: they name the file, and the column if `names` are all columns."""
     try:
         yield
     except PermissionError as error:
         raise PermissionError(f"{path} cannot be read: permission denied.") from error
     except (MemoryError, FileNotFoundError, pa.ArrowCancelled):
         raise
-    except (pa.ArrowException, OSError, UnicodeError, NotNumeric) as error:
-        if path.lower().endswith(TEXT):
+    except (pa.ArrowException, OSError, UnicodeError, CSVError) as error:
+        if path.lower().endswith(CSV_SUFFIXES):
             raise csv_error(path, error, names) from error
         raise ValueError(f"{path} cannot be read: {error}") from error
 
@@ -86,175 +88,192 @@ def reading(path: str, names: list[str] | None = None) -> Iterator[None]:
 class _File:
     path: str
     schema: pa.Schema
-    n_rows: int | None
+    n_rows: int | None  # None for CSV files
 
 
-class Files:
-    """Files as one table.
+class FileSource(Source):
+    """Parquet files or CSV files as one table.
 
     Parameters
     ----------
     paths : list of str
-    numbers : collection of str, optional
-        The columns that will be taken as numbers: integers of a CSV file are then floats, since fractions may follow.
-        All by default.
-    text : bool, default=False
-        Read the other columns of CSV files as the text that stands there, an empty field being null, rather than in
-        the types that it suggests.
+    numeric_columns : collection of str, optional
+        The columns that will be used as numbers: integers of a CSV file are then read as floats, since fractions may
+        follow. All by default.
+    keep_text : bool, default=False
+        Read the other columns of CSV files as the text that is in the file, an empty field being null, not in the
+        inferred types.
     """
 
-    def __init__(self, paths: list[str], numbers: Collection[str] | None = None, *, text: bool = False) -> None:
-        kinds_found = {file_format(path): path for path in paths}
-        if len(kinds_found) > 1:
-            both = " and ".join(map(repr, kinds_found.values()))
+    def __init__(
+        self, paths: list[str], numeric_columns: Collection[str] | None = None, *, keep_text: bool = False
+    ) -> None:
+        formats = {file_format(path): path for path in paths}
+        if len(formats) > 1:
+            both = " and ".join(map(repr, formats.values()))
             raise ValueError(f"files must all be Parquet or all be CSV, got {both}.")
-        self._is_text = "CSV" in kinds_found
-        self._files = [_inspect_csv(path) if self._is_text else _inspect_parquet(path) for path in paths]
-        self._as_it_stands = text
-        self.schema = self._found = _common_schema(self._files)
-        self._signs: dict[str, str] = {}  # columns that pass through as numbers, and what in them would be none
-        self._position: Callable[[], int] = lambda: 0  # bytes that have been read
-        if self._is_text:
-            features = None if numbers is None else set(numbers)
-            passing = [] if features is None else [name for name in self.schema.names if name not in features]
-            as_text = set(passing) if text else self._keys_among(passing)
-            if not text:
-                self._signs = {name: sign for name, sign in self._signs_of(passing).items() if name not in as_text}
-            self.schema = _text_schema(self.schema, features, as_text)
+        self._is_csv = "CSV" in formats
+        self._files = [_inspect_csv(path) if self._is_csv else _inspect_parquet(path) for path in paths]
+        self._keep_text = keep_text
+        schema = self._inferred = _common_schema(self._files)
+        # Other columns that begin with numbers: they are read as text first, as identifiers may follow.
+        self._checked_patterns: dict[str, str] = {}
+        self._bytes_read: Callable[[], int] = lambda: 0
+        if self._is_csv:
+            numeric = None if numeric_columns is None else set(numeric_columns)
+            others = [] if numeric is None else [name for name in schema.names if name not in numeric]
+            text = set(others) if keep_text else self._find_identifiers(others)
+            if not keep_text:
+                patterns = self._identifier_patterns(others)
+                self._checked_patterns = {name: pattern for name, pattern in patterns.items() if name not in text}
+            schema = _csv_types(schema, numeric, text)
+        super().__init__(schema)
 
-    def count(self) -> int | None:
-        """The number of rows, which Parquet files tell."""
-        return None if self._is_text else sum(file.n_rows or 0 for file in self._files)
+    @property
+    def n_rows(self) -> int | None:
+        """The number of rows from the footers of Parquet files; None for CSV files."""
+        return None if self._is_csv else sum(file.n_rows or 0 for file in self._files)
 
     def share(self) -> float | None:
-        """How much of CSV files has been read, in bytes."""
+        """Return the share of the bytes of CSV files that has been read."""
         size = sum(os.path.getsize(file.path) for file in self._files)
-        return min(self._position() / size, 1.0) if self._is_text and size else None
+        return min(self._bytes_read() / size, 1.0) if self._is_csv and size else None
 
-    def find_keys(self) -> set[str]:
-        """The columns in whose beginnings numbers are keys."""
-        return self._keys_among(self._found.names) if self._is_text else set()
+    @cached_property
+    def identifier_columns(self) -> set[str]:
+        """The columns with identifiers in the first block of a file."""
+        return self._find_identifiers(self._inferred.names) if self._is_csv else set()
 
     def read(self, names: list[str]) -> Iterator[pa.RecordBatch]:
-        wanted = select_fields(self.schema, names)
-        before = 0
+        target = select_fields(self.schema, names)
+        bytes_before = 0
         for file in self._files:
-            with reading(file.path, file.schema.names):
-                batches = self._read_csv(file.path, wanted, before) if self._is_text else read_parquet(file.path, names)
+            with file_errors(file.path, file.schema.names):
+                is_csv = self._is_csv
+                batches = self._read_csv(file.path, target, bytes_before) if is_csv else read_parquet(file.path, names)
                 for batch in batches:
-                    yield conform_batch(batch, wanted)
-            before += os.path.getsize(file.path)
+                    yield conform_batch(batch, target)
+            bytes_before += os.path.getsize(file.path)
 
-    def _signs_of(self, names: list[str]) -> dict[str, str]:
-        """Which of these columns begin with numbers, and the sign of a key in each."""
-        types = {name: self._found.field(name).type for name in names}
-        kind_of_number = {name: "integer" if kinds.is_integer(kind) else "float" for name, kind in types.items()}
-        is_number = {name: kinds.is_integer(kind) or kinds.is_floating(kind) for name, kind in types.items()}
-        return {name: KEY[kind] for name, kind in kind_of_number.items() if is_number[name]}
+    def _identifier_patterns(self, names: list[str]) -> dict[str, str]:
+        """Select the columns that begin with numbers, and the pattern of identifiers for each."""
+        patterns = {}
+        for name in names:
+            inferred = self._inferred.field(name).type
+            if arrow_types.is_integer(inferred):
+                patterns[name] = IDENTIFIER_PATTERNS["integer"]
+            elif arrow_types.is_floating(inferred):
+                patterns[name] = IDENTIFIER_PATTERNS["float"]
+        return patterns
 
-    def _keys_among(self, names: list[str]) -> set[str]:
-        """The columns in whose beginnings numbers are keys."""
-        keys: set[str] = set()
-        signs = self._signs_of(names)
-        if not signs:
-            return keys
-        wanted = pa.schema([(name, pa.string()) for name in signs])
+    def _find_identifiers(self, names: list[str]) -> set[str]:
+        """Select the columns with identifiers in the first block of a file."""
+        found: set[str] = set()
+        patterns = self._identifier_patterns(names)
+        if not patterns:
+            return found
+        target = pa.schema([(name, pa.string()) for name in patterns])
         for file in self._files:
-            with reading(file.path, file.schema.names), _csv_reader(file.path, wanted) as (reader, _):
+            with file_errors(file.path, file.schema.names), _csv_reader(file.path, target) as (reader, _):
                 first = next(iter(reader), None)
                 if first is not None:
-                    keys |= {name for name, sign in signs.items() if _key_in(first.column(name), sign) is not None}
-        return keys
+                    found |= {
+                        name
+                        for name, pattern in patterns.items()
+                        if _first_match(first.column(name), pattern) is not None
+                    }
+        return found
 
-    def _read_csv(self, path: str, wanted: pa.Schema, before: int) -> Iterator[pa.RecordBatch]:
-        """Batches of a file, where files of `before` bytes were read already."""
-        text = set(wanted.names) if self._as_it_stands else set(self._signs)
-        as_text = pa.schema([one.with_type(pa.string()) if one.name in text else one for one in wanted])
-        n_rows = 1  # with the header
+    def _read_csv(self, path: str, target: pa.Schema, bytes_before: int) -> Iterator[pa.RecordBatch]:
+        """Read a file; the files before it have `bytes_before` bytes."""
+        text = set(target.names) if self._keep_text else set(self._checked_patterns)
+        as_text = pa.schema([one.with_type(pa.string()) if one.name in text else one for one in target])
+        n_rows = 0
         try:
-            with _csv_reader(path, as_text, only_nothing=self._as_it_stands) as (reader, tell):
-                self._position = lambda: before + tell()
+            with _csv_reader(path, as_text, keep_text=self._keep_text) as (reader, tell):
+                self._bytes_read = lambda: bytes_before + tell()
                 for batch in reader:
-                    yield self._finished(batch, wanted, path, n_rows)
+                    yield self._convert(batch, target, n_rows)
                     n_rows += batch.num_rows
-                whole = before + tell()
-                self._position = lambda: whole  # rows of a file that is closed may still be on their way
+                bytes_in_total = bytes_before + tell()
+                self._bytes_read = lambda: bytes_in_total  # the file is closed before its last rows are used
         except pa.ArrowInvalid:
-            # The error again, but with its row.
-            with _csv_reader(path, as_text, threads=False, only_nothing=self._as_it_stands) as (reader, _):
+            # Read it again: only without threads does pyarrow report the row.
+            with _csv_reader(path, as_text, threads=False, keep_text=self._keep_text) as (reader, _):
                 for _ in reader:
                     pass
             raise
 
-    def _finished(self, batch: pa.RecordBatch, wanted: pa.Schema, path: str, start: int) -> pa.RecordBatch:
-        """A batch with numbers where text was read to see whether it holds keys."""
+    def _convert(self, batch: pa.RecordBatch, target: pa.Schema, start: int) -> pa.RecordBatch:
+        """Convert columns that were read as text to numbers; identifiers are an error. `start` rows came before."""
         columns = list(batch.columns)
         for j, name in enumerate(batch.schema.names):
-            kind = wanted.field(j).type
+            kind = target.field(j).type
             if columns[j].type == kind:
                 continue
-            key = _key_in(columns[j], self._signs[name]) if name in self._signs else None
-            if key is not None:
-                raise ValueError(
-                    f"{path} cannot be read: column {name!r} begins with numbers, but goes on with {key!r}, "
-                    f"which is none; {AS_CSV}."
-                )
+            pattern = self._checked_patterns.get(name)
+            identifier = None if pattern is None else _first_match(columns[j], pattern)
+            if identifier is not None:
+                problem = f"column {name!r} begins with numbers, but {identifier!r} is an identifier"
+                row = start + 2 + pc.index(columns[j], identifier).as_py()
+                raise CSVError(problem, column=name, row=row, advice=WRITE_CSV)
             try:
-                columns[j] = numbers_from_text(columns[j], kind, name, start)
-            except NotNumeric as error:
-                raise NotNumeric(f"{str(error)[:-1]}; {AS_CSV}." if name in self._signs else str(error)) from error
-        return pa.RecordBatch.from_arrays(columns, schema=wanted)
+                columns[j] = numbers_from_text(columns[j], kind, name)
+            except NotNumericError as error:
+                located = error.after(start)
+                raise (located if pattern is None else located.with_advice(WRITE_CSV)) from error
+        return pa.RecordBatch.from_arrays(columns, schema=target)
 
 
-def _key_in(column: pa.Array, sign: str) -> str | None:
-    """The first thing in a column that would not stay what it is as a number."""
-    found = column.filter(pc.match_substring_regex(column, sign))
-    return found[0].as_py() if len(found) else None
+def _first_match(column: pa.Array, pattern: str) -> str | None:
+    """Return the first value of a column that matches a pattern, if there is one."""
+    matches = column.filter(pc.match_substring_regex(column, pattern))
+    return matches[0].as_py() if len(matches) else None
 
 
 def _inspect_parquet(path: str) -> _File:
-    with reading(path), pq.ParquetFile(path) as file:
+    with file_errors(path), pq.ParquetFile(path) as file:
         return _File(path, file.schema_arrow, file.metadata.num_rows)
 
 
 def read_parquet(file: Any, names: list[str], row_groups: list[int] | None = None) -> Iterator[pa.RecordBatch]:
-    """Batches of a Parquet file, in little memory: pages are read when it is their turn."""
-    buffer_size = int(np.clip(BUFFERS // len(names), 2**14, 2**20))
+    """Read a Parquet file in little memory: page by page, not by whole row groups."""
+    buffer_size = int(np.clip(BUFFER_BYTES // len(names), 2**14, 2**20))
     with pq.ParquetFile(file, pre_buffer=False, buffer_size=buffer_size, page_checksum_verification=True) as opened:
-        yield from opened.iter_batches(rows_at_once(len(names)), row_groups=row_groups, columns=names)
+        yield from opened.iter_batches(rows_per_batch(len(names)), row_groups=row_groups, columns=names)
 
 
 def _inspect_csv(path: str) -> _File:
-    with reading(path), _csv_reader(path, threads=False) as (reader, _):
-        reader.schema.names  # noqa: B018 (names that are not UTF-8 are an error here, where the file is known)
+    with file_errors(path), _csv_reader(path, threads=False) as (reader, _):
+        reader.schema.names  # noqa: B018 (names that are not UTF-8 raise here, where the file is known)
         return _File(path, reader.schema, None)
 
 
-def numbers_from_text(column: pa.Array, kind: pa.DataType, name: str, start: int = 1) -> pa.Array:
-    """The numbers that a column of a CSV file holds as text; `start` rows stand before it, with the header."""
+def numbers_from_text(column: pa.Array, kind: pa.DataType, name: str) -> pa.Array:
+    """Convert a column of a CSV file from text; errors count rows as if it were the beginning of the file."""
     text = pc.utf8_trim_whitespace(column)
     missing = pc.is_in(text, pa.array(csv.ConvertOptions().null_values))
     try:
         return pc.cast(pc.if_else(missing, pa.scalar(None, text.type), text), kind)
     except pa.ArrowInvalid as error:
-        value = str(error).partition("'")[2].rpartition("'")[0]
-        raise not_numeric(name, value, str(kind), start + 1 + pc.index(text, value).as_py()) from error
+        value = str(error).partition("'")[2].rpartition("'")[0]  # only the message of pyarrow has it
+        raise not_numeric_error(name, value, str(kind), 2 + pc.index(text, value).as_py()) from error
 
 
 @contextmanager
 def _csv_reader(
-    path: str, wanted: pa.Schema | None = None, *, threads: bool = True, only_nothing: bool = False
+    path: str, target: pa.Schema | None = None, *, threads: bool = True, keep_text: bool = False
 ) -> Iterator[tuple[Any, Callable[[], int]]]:
-    """A reader of a CSV file, and a function that tells how many bytes of the file it has read.
+    """Open a reader of a CSV file, and a function that returns how many bytes of the file it has read.
 
-    Without types, they are those of the first block of the file. Errors tell their row where there are no threads. With
-    `only_nothing`, an empty field is null, and all else, "" and NA too, is text.
+    Types that are not given are inferred from the first block of the file. Errors have a row only without threads.
+    With `keep_text`, an empty field is null, and everything else, "" and NA too, is text.
     """
-    types = {} if wanted is None else dict(zip(wanted.names, wanted.types, strict=True))
+    types = {} if target is None else dict(zip(target.names, target.types, strict=True))
     options = csv.ConvertOptions(column_types=types, include_columns=list(types))
-    if only_nothing:
+    if keep_text:
         options.null_values, options.strings_can_be_null, options.quoted_strings_can_be_null = [""], True, False
-    parsing = csv.ParseOptions(newlines_in_values=True)  # or else a field that goes on in the next block is two
+    parsing = csv.ParseOptions(newlines_in_values=True)  # otherwise a field that two blocks share is split
     with ExitStack() as stack:
         file = stream = stack.enter_context(pa.OSFile(path))
         if path.lower().endswith(".gz"):
@@ -263,24 +282,24 @@ def _csv_reader(
         yield stack.enter_context(csv.open_csv(stream, convert_options=options, **how)), file.tell
 
 
-def _text_schema(schema: pa.Schema, numbers: Collection[str] | None, text: Collection[str]) -> pa.Schema:
-    """The types to read CSV files with, from those that the beginnings of the files have."""
+def _csv_types(schema: pa.Schema, numeric: set[str] | None, text: set[str]) -> pa.Schema:
+    """Choose the types to read CSV files with, from those inferred from the first blocks."""
     fields = []
     for field in schema:
-        is_number = numbers is None or field.name in numbers
+        is_numeric = numeric is None or field.name in numeric
         if field.name in text:
             fields.append(field.with_type(pa.string()))
-        elif is_number and (kinds.is_integer(field.type) or kinds.is_null(field.type)):
+        elif is_numeric and (arrow_types.is_integer(field.type) or arrow_types.is_null(field.type)):
             fields.append(field.with_type(pa.float64()))  # fractions may follow
-        elif kinds.is_null(field.type):
-            fields.append(field.with_type(pa.string()))  # which anything can be read as
+        elif arrow_types.is_null(field.type):
+            fields.append(field.with_type(pa.string()))  # anything may follow
         else:
             fields.append(field)
     return pa.schema(fields)
 
 
 def _common_schema(files: list[_File]) -> pa.Schema:
-    """The schema of the first file, in types that hold those of all the others."""
+    """Return the schema of the first file with types that hold those of all the others."""
     for file in files:
         check_unique(file.schema.names, f" in {file.path}")
     first, *others = files
@@ -300,6 +319,6 @@ def _common_field(before: pa.Field, field: pa.Field, path: str) -> pa.Field:
         kind = before.type if before.type == field.type else common_type(before.type, field.type)
     except pa.ArrowException as error:
         raise ValueError(
-            f"column {field.name!r} holds {field.type} in {path}, but {before.type} in a file before."
+            f"column {field.name!r} holds {field.type} in {path}, but {before.type} in an earlier file."
         ) from error
     return before.with_type(kind).with_nullable(before.nullable or field.nullable)

@@ -1,4 +1,4 @@
-"""Frames: tables of numbers as NumPy, pandas or polars have them, and results of the same kind."""
+"""Tables in memory, of NumPy, pandas or polars, as one array of numbers, and results of the same kind."""
 
 from __future__ import annotations
 
@@ -14,22 +14,23 @@ from kdi._utils.validation import as_numbers, describe_columns, is_numeric_dtype
 
 @dataclass(frozen=True)
 class NumericFrame:
-    """The numbers of a table, the names of its columns and the library that it came from."""
+    """The numbers of a table, the names of its columns, and the library it came from."""
 
     values: Float64Array
-    names: Any  # a list, or pandas' index; None for arrays, whose columns are called by number
+    names: Any  # a list or a pandas index; None for arrays
     library: str
 
     @property
     def labels(self) -> list[Any]:
+        """Names of the columns, or their positions in an array."""
         return list(range(self.values.shape[1]) if self.names is None else self.names)
 
     def square(self, matrix: Float64Array) -> Any:
-        """A matrix of columns against columns."""
+        """Return a matrix of columns × columns in the kind of the table."""
         if self.library == "pandas":
             import pandas as pd
 
-            # The labels as they are: an index of their own type, which may have levels and a name.
+            # The index itself, not a list of labels: it has a type, and may have levels and a name.
             return pd.DataFrame(matrix, index=self.names, columns=self.names)
         if self.library == "polars":
             import polars as pl
@@ -38,7 +39,7 @@ class NumericFrame:
         return matrix
 
     def records(self, columns: dict[str, Any]) -> Any:
-        """Named columns of equal length; a structured array where the table was an array."""
+        """Return named columns in the kind of the table; a structured array if that is an array."""
         if self.library == "pandas":
             import pandas as pd
 
@@ -57,7 +58,7 @@ class NumericFrame:
 
 
 def read_frame(table: Any, *, numeric_only: bool = False) -> NumericFrame:
-    """A table as float64, in its own memory where possible; missing values are NaN."""
+    """Read a table as float64, without a copy if possible; missing values are NaN."""
     library = type(table).__module__.split(".")[0]
     if library == "polars" and hasattr(table, "collect"):
         raise TypeError(f"table must be in memory, got a polars {type(table).__name__}; call collect() first.")
@@ -67,10 +68,10 @@ def read_frame(table: Any, *, numeric_only: bool = False) -> NumericFrame:
         return _from_pandas(table, numeric_only)
     array, mask = np.asarray(np.ma.getdata(table)), np.ma.getmask(table)
     if array.ndim != 2:
-        raise ValueError(f"table must have two dimensions, rows and columns, got shape {array.shape}.")
+        raise ValueError(f"table must have two dimensions (rows and columns), got shape {array.shape}.")
     wrong = non_numeric_columns(array)
     if wrong and not numeric_only:
-        raise ValueError(_refusal(wrong))
+        raise ValueError(_not_numeric(wrong))
     chosen = [j for j in range(array.shape[1]) if j not in wrong]
     values = as_numbers(array[:, chosen] if wrong else array, "table")
     if mask is not np.ma.nomask:
@@ -79,7 +80,7 @@ def read_frame(table: Any, *, numeric_only: bool = False) -> NumericFrame:
 
 
 def _from_pandas(table: Any, numeric_only: bool) -> NumericFrame:
-    table = _numeric_part(table, table.dtypes, numeric_only, lambda chosen: table.loc[:, chosen])
+    table = _select_numeric(table, table.dtypes, numeric_only, lambda chosen: table.loc[:, chosen])
     if any(dtype.kind == "O" and dtype.name == "object" for dtype in table.dtypes):
         columns = [as_numbers(table.iloc[:, j], str(name)) for j, name in enumerate(table.columns)]
         values = np.column_stack(columns)
@@ -91,20 +92,20 @@ def _from_pandas(table: Any, numeric_only: bool) -> NumericFrame:
 def _from_polars(table: Any, numeric_only: bool) -> NumericFrame:
     import polars as pl
 
-    table = _numeric_part(table, table.dtypes, numeric_only, lambda chosen: table[:, chosen])
+    table = _select_numeric(table, table.dtypes, numeric_only, lambda chosen: table[:, chosen])
     values = table.cast(pl.Float64).to_numpy() if table.width else np.empty((table.height, 0))
     return NumericFrame(values, table.columns, "polars")
 
 
-def _numeric_part(table: Any, dtypes: Any, numeric_only: bool, choose: Callable[[list[bool]], Any]) -> Any:
-    """The numeric columns of a frame; others are an error, or left out when asked to."""
+def _select_numeric(table: Any, dtypes: Any, numeric_only: bool, select: Callable[[list[bool]], Any]) -> Any:
+    """Select the numeric columns of a frame; without numeric_only, others are an error."""
     if numeric_only:
-        return choose([is_numeric_dtype(dtype) for dtype in dtypes])
+        return select([is_numeric_dtype(dtype) for dtype in dtypes])
     wrong = non_numeric_columns(table)
     if wrong:
-        raise ValueError(_refusal(wrong))
+        raise ValueError(_not_numeric(wrong))
     return table
 
 
-def _refusal(wrong: dict[int, str]) -> str:
-    return f"{describe_columns(wrong)}; numeric_only=True leaves such columns out."
+def _not_numeric(wrong: dict[int, str]) -> str:
+    return f"{describe_columns(wrong)}; pass numeric_only=True to leave such columns out."

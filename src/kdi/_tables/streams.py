@@ -1,13 +1,11 @@
-"""Streams: sketches of a source, and sources transformed batch by batch, into batches or into a file."""
+"""Streams: sketch a source, and transform one batch by batch, into batches or into a file."""
 
 from __future__ import annotations
 
 import copy
 import json
-import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,23 +17,23 @@ from kdi._sketch.partitions import ArrayPartitions, PartitionedTable, sketch_par
 from kdi._sketch.sketch import Sketch
 from kdi._tables.arrow_partitions import ArrowPartitions
 from kdi._tables.frames import read_frame
-from kdi._tables.sinks import sink_kind, sink_path, write_batches
+from kdi._tables.sinks import sink_format, sink_path, write_batches
 from kdi._tables.sources import Source, is_dataframe, is_lazy_frame, is_source, open_source, require_pyarrow
 from kdi._utils.atomic_write import atomic_write
+from kdi._utils.errors import TableError
 from kdi._utils.names import features_and_weights, format_names
 from kdi._utils.public import public_in
 from kdi._utils.typing import FloatArray
 from kdi._utils.validation import as_weights, check_feature_names, check_finite
 
 TableFunction = Callable[[FloatArray], Any]
-ROW = re.compile(r"(\bin row )(\d+)(?=[.:])")  # as messages end
 
 
 @public_in("kdi")
 def sketch_table(
-    source: Any, columns: Iterable[str] | str | None = None, weights: Any = None, progress: bool = False
+    source: Any, *, columns: Iterable[str] | str | None = None, weights: Any = None, progress: bool = False
 ) -> dict[str, Sketch]:
-    """Sketches of the columns of a table that need not fit in memory.
+    """Sketch the columns of a table that need not fit in memory.
 
     Parameters
     ----------
@@ -43,21 +41,21 @@ def sketch_table(
         Parquet and CSV files, a pyarrow Table, RecordBatchReader or Dataset, a polars LazyFrame or a DuckDB relation
         are read batch by batch. Columns of an array are called "x0", "x1", ….
     columns : list of str, optional
-        The columns to sketch; by default all, which must then be numeric, but that of the weights.
+        The columns to sketch; by default all but that of the weights. They must be numeric.
     weights : str or array-like of shape (n_rows,), optional
-        The name of a column, or one weight a row. A weight of 2 is a repetition, a weight of 0 a removal.
+        The name of a column, or one weight per row. A weight of 2 is a repetition, a weight of 0 a removal.
     progress : bool, default=False
         Whether to show a progress bar on stderr.
 
     Returns
     -------
     dict of str to Sketch
-        Sketches of parts of a table add up, and `KDITransformer.fit_sketches` takes them.
+        Sketches of parts of a table add up; `KDITransformer.fit_sketches` accepts them.
 
     Notes
     -----
-    One reading is enough where cells of the width that alpha = 1 calls for are sure to be found in it; otherwise there
-    is a second one, of sources that can be read again.
+    The source is read once. It is read a second time if the cells of a sketch turn out to be wider than alpha = 1 needs
+    and the source can be read again.
 
     Examples
     --------
@@ -65,26 +63,28 @@ def sketch_table(
     >>> kdi.sketch_table([[1.0, 10.0], [2.0, 30.0]], columns=["x1"])
     {'x1': Sketch(count=2, minimum=10.0, maximum=30.0, exact)}
     """
-    parts = _parts_of(source, columns, weights, progress)
-    return dict(zip(parts.names or [], sketch_partitions(parts), strict=True))
+    table = _partitioned_table(source, columns, weights, progress)
+    return dict(zip(table.names or [], sketch_partitions(table), strict=True))
 
 
-def _parts_of(source: Any, columns: Iterable[str] | str | None, weights: Any, progress: bool) -> PartitionedTable:
+def _partitioned_table(
+    source: Any, columns: Iterable[str] | str | None, weights: Any, progress: bool
+) -> PartitionedTable:
     if is_source(source) or is_dataframe(source):
         return ArrowPartitions(source, weights, columns=columns, progress=progress, argument="weights")
     values = read_frame(source).values
     names = [f"x{j}" for j in range(values.shape[1])]
     features, weight_column = features_and_weights(columns, weights, names)
-    given = weights if weight_column is None else values[:, names.index(weight_column)]
-    place_of = {name: place for place, name in enumerate(names)}
-    table = values if features == names else values[:, [place_of[name] for name in features]]
-    return ArrayPartitions(table, as_weights(given, len(values), "weights"), names=features)
+    positions = {name: j for j, name in enumerate(names)}
+    mass = weights if weight_column is None else values[:, positions[weight_column]]
+    table = values if features == names else values[:, [positions[name] for name in features]]
+    return ArrayPartitions(table, as_weights(mass, len(values), "weights"), names=features)
 
 
 def table_function(estimator: Any, method: str = "transform") -> TableFunction:
-    """A method of a fitted estimator as a function of plain tables, which it may overwrite."""
+    """Return a method of a fitted estimator as a function of NumPy tables, which it may overwrite."""
     plain = copy.copy(estimator)
-    vars(plain).pop("feature_names_in_", None)  # names were checked, and tables have none
+    vars(plain).pop("feature_names_in_", None)  # names were checked before; NumPy tables have none
     plain._sklearn_output_config = {"transform": "default"}
     if hasattr(plain, "copy"):
         plain.copy = False
@@ -95,15 +95,15 @@ def table_function(estimator: Any, method: str = "transform") -> TableFunction:
         except ValueError:
             check_finite(estimator, np.flatnonzero(np.isinf(table).any(axis=0)))
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of tables without names
-                getattr(estimator, method)(table)  # the same error, but with the names of columns
+                warnings.simplefilter("ignore")  # the table has no names
+                getattr(estimator, method)(table)  # raises the same error with the names of columns
             raise
 
     return function
 
 
 def check_features(estimator: Any, schema: Any) -> None:
-    """Raise unless the columns are those that the estimator was fitted on, in their order, and numbers."""
+    """Raise unless the columns are numeric and those that the estimator was fitted on, in their order."""
     from kdi._tables.arrow import check_numeric_columns
 
     check_is_fitted(estimator)
@@ -114,43 +114,37 @@ def check_features(estimator: Any, schema: Any) -> None:
 def transform_batches(
     function: TableFunction, source: Source, features: list[str], schema: Any, progress: bool = False
 ) -> Iterator[Any]:
-    """The batches of a source with the features transformed; `schema` is that of the result."""
-    import pyarrow as pa
-
+    """Transform the features of a source batch by batch; `schema` is that of the result."""
     from kdi._tables.arrow import common_dtype, select_fields
 
-    place_of = {name: place for place, name in enumerate(source.names)}
-    places = [place_of[name] for name in features]
+    positions = {name: j for j, name in enumerate(source.names)}
+    places = [positions[name] for name in features]
     dtype = common_dtype(select_fields(source.schema, features))
-
-    def transformed(batches: Iterator[Any]) -> Iterator[Any]:
-        start = 0
-        for batch in batches:
-            columns = list(batch.columns)
-            with _rows_from(start):
-                changed = _transformed(function, [columns[j] for j in places], dtype)
-            for place, column in zip(places, changed, strict=True):
-                columns[place] = column
-            start += batch.num_rows
-            yield pa.RecordBatch.from_arrays(columns, schema=schema)
-
-    return transformed(source.batches(progress))  # which is asked now, and may say no
+    batches = source.batches(progress)  # open eagerly so that errors surface here, not in the generator
+    return _transform_each(function, batches, places, dtype, schema)
 
 
-@contextmanager
-def _rows_from(start: int) -> Iterator[None]:
-    """Errors that count rows from the beginning of a source, not from that of a batch, which is its row `start`."""
-    try:
-        yield
-    except ValueError as error:
-        text = ROW.sub(lambda found: f"{found[1]}{start + int(found[2])}", str(error))
-        if text == str(error):
-            raise
-        raise ValueError(text) from error
+def _transform_each(
+    function: TableFunction, batches: Iterator[Any], places: list[int], dtype: Any, schema: Any
+) -> Iterator[Any]:
+    """Transform the columns at some places of each batch."""
+    import pyarrow as pa
+
+    start = 0
+    for batch in batches:
+        columns = list(batch.columns)
+        try:
+            transformed = _transform_columns(function, [columns[j] for j in places], dtype)
+        except TableError as error:
+            raise error.after(start) from error
+        for place, column in zip(places, transformed, strict=True):
+            columns[place] = column
+        start += batch.num_rows
+        yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def _transformed(function: TableFunction, columns: list[Any], dtype: Any) -> list[Any]:
-    """Columns of Arrow through a function of tables, as float64 or float32."""
+def _transform_columns(function: TableFunction, columns: list[Any], dtype: Any) -> list[Any]:
+    """Apply a function of NumPy tables to columns of Arrow, as float64 or float32."""
     import pyarrow as pa
 
     from kdi._tables.arrow import as_floats
@@ -158,9 +152,8 @@ def _transformed(function: TableFunction, columns: list[Any], dtype: Any) -> lis
     n_rows = len(columns[0])
     if not n_rows:
         return [pa.array([], pa.from_numpy_dtype(dtype)) for _ in columns]
-    table = np.empty(
-        (n_rows, len(columns)), dtype=dtype, order="F"
-    )  # columns of the result are then arrays as they are
+    # In Fortran order, columns of the result become Arrow arrays without a copy.
+    table = np.empty((n_rows, len(columns)), dtype=dtype, order="F")
     for j, column in enumerate(columns):
         table[:, j] = as_floats(column)
     result = np.asarray(function(table), dtype=dtype, order="F")
@@ -168,7 +161,7 @@ def _transformed(function: TableFunction, columns: list[Any], dtype: Any) -> lis
 
 
 def transformed_schema(schema: Any, features: list[str]) -> Any:
-    """The schema with features as floats: float32 where all of them are, float64 otherwise."""
+    """Return the schema with features as floats: float32 if all of them are float32, float64 otherwise."""
     import pyarrow as pa
 
     from kdi._tables.arrow import common_dtype, select_fields
@@ -176,33 +169,33 @@ def transformed_schema(schema: Any, features: list[str]) -> Any:
     dtype = common_dtype(select_fields(schema, features))
     chosen, kind = set(features), pa.from_numpy_dtype(dtype)
     fields = [field.with_type(kind) if field.name in chosen else field for field in schema]
-    return pa.schema(fields, metadata=_metadata(schema.metadata, chosen, dtype.name))
+    return pa.schema(fields, metadata=_update_metadata(schema.metadata, chosen, dtype.name))
 
 
-def _metadata(metadata: dict[bytes, bytes] | None, changed: set[str], dtype: str) -> dict[bytes, bytes] | None:
-    """Metadata of a schema, in which what pandas notes of its columns agrees with the new types."""
+def _update_metadata(metadata: dict[bytes, bytes] | None, changed: set[str], dtype: str) -> dict[bytes, bytes] | None:
+    """Update the types of the changed columns in pandas' metadata; leave it out if it is invalid."""
     if not metadata or b"pandas" not in metadata:
         return metadata
     others = {key: value for key, value in metadata.items() if key != b"pandas"}
     try:
-        notes = json.loads(metadata[b"pandas"])
-        for column in notes["columns"]:
+        about_pandas = json.loads(metadata[b"pandas"])
+        for column in about_pandas["columns"]:
             if column["field_name"] in changed:
                 column.update(pandas_type=dtype, numpy_type=dtype, metadata=None)
     except (ValueError, TypeError, KeyError, AttributeError):
         return others
-    return {**others, b"pandas": json.dumps(notes).encode()}
+    return {**others, b"pandas": json.dumps(about_pandas).encode()}
 
 
 def transform_source(estimator: Any, source: Any, function: TableFunction | None = None) -> Any:
-    """What the transform of a source is: of the same kind where that is in memory or lazy, else a RecordBatchReader.
+    """Transform a source into the same kind if that is a Table, RecordBatch or LazyFrame, else a RecordBatchReader.
 
     Parameters
     ----------
     estimator : fitted estimator
     source : anything that `open_source` takes
     function : callable, optional
-        Maps a table of NumPy, which it may overwrite, to one of the same shape; the estimator's transform by default.
+        Maps a NumPy table, which it may overwrite, to one of the same shape; the estimator's transform by default.
     """
     pa = require_pyarrow()
     from kdi._tables.arrow import select_fields
@@ -212,7 +205,7 @@ def transform_source(estimator: Any, source: Any, function: TableFunction | None
         _check_output(estimator, in_memory)
         function = table_function(estimator)
     opened = open_source(source)
-    features = opened.usual
+    features = opened.feature_columns
     check_features(estimator, select_fields(opened.schema, features))
     schema = transformed_schema(opened.schema, features)
     if is_lazy_frame(source):
@@ -223,15 +216,18 @@ def transform_source(estimator: Any, source: Any, function: TableFunction | None
     table = pa.Table.from_batches(batches, schema=schema)
     if isinstance(source, pa.Table):
         return table
-    found = table.combine_chunks().to_batches()
-    return found[0] if found else pa.RecordBatch.from_pylist([], schema=schema)
+    in_one_batch = table.combine_chunks().to_batches()
+    return in_one_batch[0] if in_one_batch else pa.RecordBatch.from_pylist([], schema=schema)
 
 
 def _check_output(estimator: Any, in_memory: bool) -> None:
-    """Raise where set_output asks for frames, which scikit-learn makes of the result in memory."""
-    asked = getattr(estimator, "_sklearn_output_config", {}).get("transform") or get_config()["transform_output"]
-    if asked == "pandas" or (asked != "default" and not in_memory):
-        raise ValueError(f"the transform of a stream is a stream, but set_output asks for {asked}; ask for 'default'.")
+    """Raise if set_output asks for frames: scikit-learn can convert results in memory only."""
+    output = getattr(estimator, "_sklearn_output_config", {}).get("transform") or get_config()["transform_output"]
+    if output == "pandas" or (output != "default" and not in_memory):
+        raise ValueError(
+            f"the transform of a stream is a stream, but set_output asks for {output!r}; call "
+            "set_output(transform='default')."
+        )
 
 
 def _transform_lazy_frame(frame: Any, function: TableFunction, schema: Any) -> Any:
@@ -241,7 +237,11 @@ def _transform_lazy_frame(frame: Any, function: TableFunction, schema: Any) -> A
 
     def transform(part: Any) -> Any:
         columns = [part.get_column(name).to_arrow() for name in schema.names]
-        return pl.DataFrame(dict(zip(schema.names, _transformed(function, columns, dtype), strict=True)))
+        try:
+            transformed = _transform_columns(function, columns, dtype)
+        except TableError as error:  # polars does not tell at which row a part begins
+            raise error.without_row() from error
+        return pl.DataFrame(dict(zip(schema.names, transformed, strict=True)))
 
     kind = pl.Float32 if dtype == np.float32 else pl.Float64
     return frame.map_batches(transform, schema=dict.fromkeys(schema.names, kind), streamable=True)
@@ -249,7 +249,7 @@ def _transform_lazy_frame(frame: Any, function: TableFunction, schema: Any) -> A
 
 @dataclass(frozen=True)
 class TransformedStream:
-    """Batches that are made as they are read."""
+    """A transformed source; its batches are computed as they are read."""
 
     batches: Iterator[Any]
     schema: Any
@@ -257,16 +257,21 @@ class TransformedStream:
 
 
 def transform_named(
-    estimator: Any, source: Any, *, text: bool = False, progress: bool = False, function: TableFunction | None = None
+    estimator: Any,
+    source: Any,
+    *,
+    keep_text: bool = False,
+    progress: bool = False,
+    function: TableFunction | None = None,
 ) -> TransformedStream:
-    """A source with its features, which are found by name, transformed; other columns pass through.
+    """Transform the features of a source, which are found by name; other columns pass through.
 
     Parameters
     ----------
     estimator : fitted estimator
     source : anything that `open_source` takes
-    text : bool, default=False
-        Whether other columns of CSV files pass as the text that stands there.
+    keep_text : bool, default=False
+        Whether other columns of CSV files pass through as the text that is in the file.
     progress : bool, default=False
         Whether to show a progress bar on stderr.
     function : callable, optional
@@ -278,12 +283,12 @@ def transform_named(
     check_is_fitted(estimator)
     names = getattr(estimator, "feature_names_in_", None)
     features = None if names is None else [str(name) for name in names]
-    opened = open_source(source, numbers=features, text=text)
+    opened = open_source(source, numeric_columns=features, keep_text=keep_text)
     if features is None:
-        features = opened.usual
+        features = opened.feature_columns
     else:
-        there = set(opened.names)
-        missing = [name for name in features if name not in there]
+        available = set(opened.names)
+        missing = [name for name in features if name not in available]
         if missing:
             raise ValueError(
                 f"there is no column {format_names(missing)}, which {type(estimator).__name__} was fitted on; "
@@ -300,8 +305,8 @@ def write_stream(
 ) -> int:
     """Transform a source into a Parquet or CSV file, batch by batch, and return the number of rows.
 
-    Features are found by name; other columns pass through. The file is written aside and put in its place when it is
-    whole, so that an error leaves what was there, and `sink` may be one of the files that are read.
+    Features are found by name; other columns pass through. The file is written under another name and renamed when it
+    is complete: after an error the old file is still there, and `sink` may be one of the files that are read.
 
     Parameters
     ----------
@@ -315,8 +320,9 @@ def write_stream(
     """
     check_is_fitted(estimator)
     path = sink_path(sink)
-    kind = sink_kind(path)
-    stream = transform_named(estimator, source, text=kind == "CSV", progress=progress, function=function)
-    with atomic_write(path) as aside:
-        compressed = path.lower().endswith(".gz")
-        return write_batches(stream.batches, stream.schema, aside, kind, stream.features, gzip=compressed)
+    file_format = sink_format(path)
+    keep_text = file_format == "CSV"
+    stream = transform_named(estimator, source, keep_text=keep_text, progress=progress, function=function)
+    with atomic_write(path) as temporary:
+        gzip = path.lower().endswith(".gz")
+        return write_batches(stream.batches, stream.schema, temporary, file_format, stream.features, gzip=gzip)
