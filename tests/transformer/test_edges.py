@@ -39,7 +39,7 @@ def test_sums_of_sketches_far_apart(rng):
     total = Sketch.from_values(rng.normal(size=40_000)) + Sketch.from_values([1e30])
     assert (total.count, total.maximum) == (40_001, 1e30)
     again = Sketch.from_bytes(total.to_bytes())
-    assert_array_equal(again.places, total.places)
+    assert_array_equal(again.keys, total.keys)
 
 
 @pytest.mark.parametrize("kernel", ["polyexp", "gaussian"])
@@ -78,7 +78,7 @@ def test_ranks_of_many_values(rng):
 
 def test_few_knots_keep_the_ends():
     values, weights = np.arange(10.0)[:, None], np.append(np.ones(8), [1e-20, 1e-20])
-    model = KDITransformer(0, n_quantiles=5, out_of_range="nan").fit(values, sample_weight=weights)
+    model = KDITransformer(0, max_knots=5, out_of_range="nan").fit(values, sample_weight=weights)
     assert not np.isnan(model.transform(values)).any()
 
 

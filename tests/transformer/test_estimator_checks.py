@@ -28,15 +28,15 @@ CONFIGURATIONS = [
     KDITransformer("scott", order=1, output_distribution="normal"),
     KDITransformer(0),
     KDITransformer(np.inf, out_of_range="linear"),
-    KDITransformer(n_quantiles=20, n_jobs=2),
+    KDITransformer(max_knots=20, n_jobs=2),
     KDITransformer(output_distribution="normal", out_of_range="linear"),
 ]
 FEW = [0.05, 0.3, 1.0, 4.0]
 TUNED = [
     KDITransformerCV(),
-    KDITransformerCV(criterion="cv", cv=3, per_feature=False),
+    KDITransformerCV(cv=3, per_feature=False),
     KDITransformerCV([0, 0.3, 1, np.inf], task="regression", kernel="gaussian", output_distribution="normal"),
-    KDITransformerCV(FEW, task="classification", cv=2, criterion="cv", out_of_range="linear"),
+    KDITransformerCV(FEW, task="classification", cv=2, out_of_range="linear"),
     KDITransformerCV([0.1, 1], estimator=DecisionTreeRegressor(max_depth=2, random_state=0), cv=2, max_passes=1),
 ]
 

@@ -85,7 +85,7 @@ class TestModels:
             {"output_distribution": "normal"},
             {"out_of_range": "linear"},
             {"out_of_range": "nan"},
-            {"n_quantiles": 30},
+            {"max_knots": 30},
             {"n_jobs": 2},
         ],
         ids=str,
@@ -296,7 +296,7 @@ class TestRefused:
 
     @pytest.mark.parametrize(
         ("option", "value"),
-        [("kernel", "box"), ("order", 0), ("output_distribution", "x"), ("out_of_range", 1), ("n_quantiles", 1)],
+        [("kernel", "box"), ("order", 0), ("output_distribution", "x"), ("out_of_range", 1), ("max_knots", 1)],
     )
     def test_options(self, option, value, table):
         with pytest.raises(ValueError, match=option):

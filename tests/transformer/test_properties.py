@@ -76,7 +76,7 @@ def close_points(values, model, seed):
 @given(values=columns, alpha=alphas, kernel=kernels, cap=caps, seed=st.integers(0, 1000))
 def test_never_decreases(output, policy, values, alpha, kernel, cap, seed):
     not_constant(values)
-    model = fit(values, alpha, output_distribution=output, out_of_range=policy, n_quantiles=cap, **kernel)
+    model = fit(values, alpha, output_distribution=output, out_of_range=policy, max_knots=cap, **kernel)
     out = apply(model, close_points(values, model, seed))
     assert np.isfinite(out).all()
     # T itself never falls; scipy's normal quantile does, by an ulp
@@ -101,7 +101,7 @@ def test_exactly_zero_and_one_at_the_ends(values, alpha, kernel, cap, dtype):
         values = values.astype(dtype)
     assume(np.isfinite(values).all())
     not_constant(values)
-    model = fit(values, alpha, n_quantiles=cap, **kernel)
+    model = fit(values, alpha, max_knots=cap, **kernel)
     assert model.data_min_[0] == values.min()
     assert model.data_max_[0] == values.max()
     out = apply(model, values)
@@ -204,7 +204,7 @@ def test_the_way_back_where_the_density_is_not_negligible(values, alpha, kernel,
 @given(values=columns, alpha=alphas, kernel=kernels, cap=caps)
 def test_the_way_back_keeps_order_and_range(values, alpha, kernel, cap):
     not_constant(values)
-    model = fit(values, alpha, n_quantiles=cap, **kernel)
+    model = fit(values, alpha, max_knots=cap, **kernel)
     levels = np.linspace(0, 1, 501)
     levels = np.unique(np.clip(np.r_[levels, np.nextafter(levels, 2), np.nextafter(levels, -1)], 0, 1))
     back = model.inverse_transform(levels[:, None])[:, 0]

@@ -1,4 +1,4 @@
-"""Everything that is refused, and what is said of it."""
+"""Invalid tables and parameters, and the error messages."""
 
 import os
 
@@ -42,10 +42,10 @@ BAD_PARAMETERS = [
     ("output_distribution", None, ["None", "uniform", "normal"]),
     ("out_of_range", "raise", ["'raise'", "clip", "linear", "nan"]),
     ("out_of_range", None, ["None", "clip", "linear", "nan"]),
-    ("n_quantiles", 0, ["0"]),
-    ("n_quantiles", -5, ["-5"]),
-    ("n_quantiles", 10.5, ["10.5"]),
-    ("n_quantiles", "all", ["'all'"]),
+    ("max_knots", 0, ["0"]),
+    ("max_knots", -5, ["-5"]),
+    ("max_knots", 10.5, ["10.5"]),
+    ("max_knots", "all", ["'all'"]),
     ("n_jobs", 0, ["0"]),
     ("n_jobs", 1.5, ["1.5"]),
     ("n_jobs", "two", ["'two'"]),
@@ -102,7 +102,7 @@ class TestRefused:
     @pytest.mark.parametrize("method", ["fit", "partial_fit"])
     @pytest.mark.parametrize(("name", "bad", "said"), BAD_PARAMETERS, ids=lambda value: str(value)[:20])
     def test_parameters(self, name, bad, said, method, table):
-        model = KDITransformer(**{name: bad})  # nothing is said here
+        model = KDITransformer(**{name: bad})  # not checked before fit
         with pytest.raises(ValueError) as caught:
             getattr(model, method)(table)
         for word in [name, *said]:
@@ -113,7 +113,7 @@ class TestRefused:
             KDITransformer(kernel="gaussian", order=0).fit(table)
 
     def test_numpy_numbers_are_fine(self, table):
-        KDITransformer(np.float32(0.5), order=np.int64(3), n_quantiles=np.int32(50), n_jobs=np.int64(2)).fit(table)
+        KDITransformer(np.float32(0.5), order=np.int64(3), max_knots=np.int32(50), n_jobs=np.int64(2)).fit(table)
         KDITransformer(copy=np.True_).fit(table)
 
     def test_a_failed_fit_leaves_no_half_fitted_model(self, table):

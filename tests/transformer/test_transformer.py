@@ -27,7 +27,7 @@ def test_signature():
         "order": 4,
         "output_distribution": "uniform",
         "out_of_range": "clip",
-        "n_quantiles": None,
+        "max_knots": None,
         "n_jobs": None,
         "copy": True,
     }
@@ -36,7 +36,7 @@ def test_signature():
 
 
 def test_init_stores_what_it_is_given_and_checks_nothing():
-    given = {"alpha": object(), "kernel": 3, "order": "x", "output_distribution": None, "n_quantiles": -1}
+    given = {"alpha": object(), "kernel": 3, "order": "x", "output_distribution": None, "max_knots": -1}
     model = KDITransformer(**given)
     assert all(getattr(model, name) is value for name, value in given.items())
     assert not [name for name in vars(model) if name.endswith("_")]
@@ -347,23 +347,23 @@ class TestKnots:
         n_knots = [KDITransformer(alpha).fit(values).n_knots_[0] for alpha in (0.1, 1.0, 10.0)]
         assert n_knots[0] > n_knots[1] >= n_knots[2]
 
-    @pytest.mark.parametrize("n_quantiles", [2, 3, 10, 1000])
+    @pytest.mark.parametrize("max_knots", [2, 3, 10, 1000])
     @pytest.mark.parametrize("alpha", [0, 0.05, 1.0, np.inf])
-    def test_cap(self, n_quantiles, alpha, table):
-        model = KDITransformer(alpha, n_quantiles=n_quantiles).fit(table)
-        assert (np.asarray(model.n_knots_) <= n_quantiles).all()
+    def test_cap(self, max_knots, alpha, table):
+        model = KDITransformer(alpha, max_knots=max_knots).fit(table)
+        assert (np.asarray(model.n_knots_) <= max_knots).all()
         out = model.transform(np.sort(table, axis=0))
         assert_array_equal(out[[0, -1]], [[0] * 4, [1] * 4])
         assert (np.diff(out, axis=0) >= 0).all()
 
     def test_a_generous_cap_changes_nothing(self, table):
-        free, capped = KDITransformer(), KDITransformer(n_quantiles=10**6)
+        free, capped = KDITransformer(), KDITransformer(max_knots=10**6)
         assert_array_equal(capped.fit_transform(table), free.fit_transform(table))
         assert_array_equal(capped.error_bound_, free.error_bound_)
 
-    @pytest.mark.parametrize("n_quantiles", [2, 10, 100])
-    def test_capped_quantile_limit_keeps_its_bound(self, n_quantiles, table):
-        model = KDITransformer(0, n_quantiles=n_quantiles).fit(table)
+    @pytest.mark.parametrize("max_knots", [2, 10, 100])
+    def test_capped_quantile_limit_keeps_its_bound(self, max_knots, table):
+        model = KDITransformer(0, max_knots=max_knots).fit(table)
         grid = np.linspace(table.min(axis=0), table.max(axis=0), 2000)
         at = np.sort(np.concatenate([grid, table]), axis=0)
         ours = model.transform(at)
@@ -372,6 +372,6 @@ class TestKnots:
             assert error <= model.error_bound_[j] + 1e-14
 
     def test_inverse_of_few_knots_still_inverts(self, table):
-        model = KDITransformer(0.1, n_quantiles=8).fit(table)
+        model = KDITransformer(0.1, max_knots=8).fit(table)
         out = model.transform(table)
         assert_allclose(model.transform(model.inverse_transform(out)), out, rtol=0, atol=1e-9)

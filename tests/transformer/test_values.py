@@ -6,11 +6,13 @@ import warnings
 import numpy as np
 import oracle
 import pandas as pd
+import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from samples import SAMPLES, sample
+from sklearn.pipeline import make_pipeline
 
-from kdi import KDITransformer
+from kdi import KDITransformer, Sketch, alpha_path
 
 pytestmark = pytest.mark.numpy_core
 
@@ -81,6 +83,27 @@ class TestMissing:
         with pytest.warns(UserWarning) as record:
             KDITransformer().fit_transform(table)
         assert len(record) == 1
+
+    @pytest.mark.parametrize(
+        "use",
+        [
+            lambda table: KDITransformer().fit(table),
+            lambda table: KDITransformer().fit(pa.table({str(j): column for j, column in enumerate(table.T)})),
+            lambda table: KDITransformer().fit_transform(table),
+            lambda table: make_pipeline(KDITransformer(), KDITransformer()).fit(table),
+            lambda table: KDITransformer().partial_fit(table).alpha_,
+            lambda table: KDITransformer().partial_fit(table).transform(table),
+            lambda table: KDITransformer().partial_fit(table).to_json(),
+            lambda table: KDITransformer().fit_sketches([Sketch()]),
+            lambda table: alpha_path(table, [1.0]),
+        ],
+        ids=["fit", "fit a stream", "fit_transform", "pipeline", "alpha_", "transform", "to_json", "sketches", "path"],
+    )
+    def test_the_warning_points_at_the_line_of_the_user(self, use, table):
+        table[:, 1] = np.nan
+        with pytest.warns(UserWarning, match="held only NaN") as record:
+            use(table)
+        assert {warning.filename for warning in record} == {__file__}
 
     def test_all_missing_for_lack_of_weight(self):
         values = np.array([[np.nan, 1.0], [3.0, 2.0], [np.nan, 3.0]])

@@ -56,9 +56,9 @@ def levels_by_alpha(table, weights, folds, alphas=ALPHAS, kernel=("polyexp", 4))
     sketches, _ = sketch_folds(table, weights, folds, get_kernel(*kernel), float(alphas[0]), None)
     for fold in sketches:
         levels = []
-        for tables in maps_by_alpha(fold, alphas, get_kernel(*kernel), None):
+        for maps in maps_by_alpha(fold, alphas, get_kernel(*kernel), None):
             out = np.empty(table.shape)
-            forward(tables, table.astype(float), out, "clip", 1)
+            forward(maps, table.astype(float), out, "clip", 1)
             levels.append(out)
         yield levels
 
@@ -240,14 +240,14 @@ class TestReading:
     @pytest.fixture
     def rows_read(self, monkeypatch):
         """Rows that went through the first and the second reading."""
-        read = {"scan_columns": 0, "sketch_columns": 0}
+        read = {"scan_columns": 0, "sketch_array": 0}
 
         def counted(name):
             function = getattr(kdi._tuning.folds, name)
 
-            def count(table, *arguments):
+            def count(table, *arguments, **options):
                 read[name] += len(table)
-                return function(table, *arguments)
+                return function(table, *arguments, **options)
 
             monkeypatch.setattr(kdi._tuning.folds, name, count)
 
@@ -258,13 +258,13 @@ class TestReading:
     @pytest.mark.parametrize("name", READ_ONCE)
     def test_every_row_is_read_once(self, name, rows_read, rng):
         sketch_folds(some_columns(rng), None, fitted_rows(name), get_kernel("polyexp", 4), 0.1, None)
-        assert rows_read == {"scan_columns": N, "sketch_columns": N}
+        assert rows_read == {"scan_columns": N, "sketch_array": N}
 
     def test_but_where_folds_stand_alone(self, rows_read, rng):
         folds = fitted_rows("many ShuffleSplit")
         sketch_folds(some_columns(rng), None, folds, get_kernel("polyexp", 4), 0.1, None)
         total = sum(map(len, folds))
-        assert rows_read == {"scan_columns": total, "sketch_columns": total}
+        assert rows_read == {"scan_columns": total, "sketch_array": total}
 
     def test_the_table_is_not_copied_for_one_fold(self, rng, monkeypatch):
         table, given_tables = some_columns(rng), []

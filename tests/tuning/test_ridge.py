@@ -306,7 +306,7 @@ class TestTargets:
         assert_allclose(two.ravel(), [0.75, -0.25, -0.25, 0.75])
         three = target_matrix(np.array([7, 5, 6, 6]), True, weights)
         assert_allclose(three, np.array([[0, 0, 1], [1, 0, 0], [0, 1, 0], [0, 1, 0]]) - [0.5, 0.25, 0.25])
-        with pytest.raises(ValueError, match="labels that occur more than once, got 4 different ones"):
+        with pytest.raises(ValueError, match="labels that occur more than once, got 4 distinct labels"):
             target_matrix(np.array(list("abcd")), True, weights)
 
     @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ class TestLeaveOneOut:
 
     @pytest.mark.parametrize(
         "options",
-        [{"output_distribution": "normal"}, {"kernel": "gaussian"}, {"order": 1}, {"n_quantiles": 8}],
+        [{"output_distribution": "normal"}, {"kernel": "gaussian"}, {"order": 1}, {"max_knots": 8}],
         ids=str,
     )
     def test_options(self, options):
@@ -160,7 +160,7 @@ class TestFolds:
 
     def test_a_number_of_folds(self):
         X, y = sample(30)
-        model = KDITransformerCV(FEW, criterion="cv", cv=4).fit(X, y)
+        model = KDITransformerCV(FEW, cv=4).fit(X, y)
         assert_as_oracle(model, tuning_oracle.RidgeOracle(X, y, FEW, splits=list(KFold(4).split(X))), 3)
 
     @pytest.mark.parametrize("n_classes", [2, 3])
@@ -168,7 +168,7 @@ class TestFolds:
         X, y = sample(36)
         labels = classes(y, n_classes)
         splits = list(StratifiedKFold(3).split(X, labels))
-        model = KDITransformerCV(FEW, criterion="cv", cv=3).fit(X, labels)
+        model = KDITransformerCV(FEW, cv=3).fit(X, labels)
         assert_as_oracle(model, tuning_oracle.RidgeOracle(X, labels, FEW, splits=splits, labels=True), 3)
 
     def test_missing_and_weights_of_zero(self):
@@ -176,30 +176,32 @@ class TestFolds:
         rng = np.random.default_rng(4)
         X[rng.uniform(size=X.shape) < 0.2] = np.nan
         mass = rng.choice([0, 1, 2], size=30)
-        model = KDITransformerCV(FEW, criterion="cv", cv=3, output_distribution="normal").fit(X, y, sample_weight=mass)
+        model = KDITransformerCV(FEW, cv=3, output_distribution="normal").fit(X, y, sample_weight=mass)
         options = {"weights": mass, "splits": list(KFold(3).split(X)), "output_distribution": "normal"}
         assert_as_oracle(model, tuning_oracle.RidgeOracle(X, y, FEW, **options), 3)
 
     @pytest.mark.parametrize("out_of_range", ["linear", "nan"])
     def test_values_beyond_the_training_fold(self, out_of_range):
         X, y = sample(30)
-        model = KDITransformerCV(FEW, criterion="cv", cv=3, out_of_range=out_of_range).fit(X, y)
+        model = KDITransformerCV(FEW, cv=3, out_of_range=out_of_range).fit(X, y)
         options = {"splits": list(KFold(3).split(X)), "out_of_range": out_of_range}
         assert_as_oracle(model, tuning_oracle.RidgeOracle(X, y, FEW, **options), 3)
 
-    def test_when_rows_are_left_out_in_turn(self):
-        """A splitter is a wish; a number of folds is not, unless the criterion says so."""
+    def test_cv(self):
+        """None leaves out each row in turn, an integer is a number of folds, splitters are used as they are."""
         X, y = sample(30)
-        turn = KDITransformerCV(FEW, criterion="loo").fit(X, y).scores_
-        for options in ({}, {"cv": 3}, {"cv": None}, {"criterion": "loo", "cv": KFold(3)}):
-            assert_array_equal(KDITransformerCV(FEW, **options).fit(X, y).scores_, turn)
-        for options in ({"cv": KFold(5)}, {"criterion": "cv"}, {"criterion": "cv", "cv": None}):
-            folds = KDITransformerCV(FEW, **options).fit(X, y).scores_
-            assert_allclose(folds, KDITransformerCV(FEW, criterion="cv", cv=5).fit(X, y).scores_)
+        turn = KDITransformerCV(FEW).fit(X, y).scores_
+        assert_array_equal(KDITransformerCV(FEW, cv=None).fit(X, y).scores_, turn)
+        for n in (2, 3, np.int64(5)):
+            folds = KDITransformerCV(FEW, cv=n).fit(X, y).scores_
             assert np.abs(folds - turn).max() > 1e-3
+            for same in (KFold(n), list(KFold(n).split(X))):
+                assert_array_equal(KDITransformerCV(FEW, cv=same).fit(X, y).scores_, folds)
+        three, five = (KDITransformerCV(FEW, cv=n).fit(X, y).scores_ for n in (3, 5))
+        assert np.abs(three - five).max() > 1e-3
 
     def test_leaving_out_one_row_is_not_leaving_it_out_of_the_map(self):
-        """'loo' has the map of all rows, folds of one row do not; the scores are close."""
+        """cv=None has the maps of all rows, folds of one row do not; the scores are close."""
         X, y = sample(60, 2)
         splits = list(KFold(60).split(X))
         one, other = (KDITransformerCV(FEW, **given).fit(X, y) for given in ({}, {"cv": splits}))
@@ -225,6 +227,17 @@ class TestEstimator:
         model = KDITransformerCV(FEW, cv=3, estimator=estimator, scoring=scoring).fit(X, y, sample_weight=weights)
         oracle = tuning_oracle.EstimatorOracle(X, y, FEW, splits, estimator, weights=weights, scoring=scoring)
         assert_as_oracle(model, oracle, 2)
+
+    def test_five_folds_by_default(self):
+        """Leaving out each row in turn would take a fit per row."""
+        X, y = sample(30, 2)
+        for target, splitter in ((y, KFold), (classes(y, 2), StratifiedKFold)):
+            estimator = LinearRegression() if splitter is KFold else LogisticRegression()
+            model = KDITransformerCV(FEW, estimator=estimator).fit(X, target)
+            five = KDITransformerCV(FEW, estimator=estimator, cv=5).fit(X, target)
+            assert_array_equal(model.scores_, five.scores_)
+            oracle = tuning_oracle.EstimatorOracle(X, target, FEW, list(splitter(5).split(X, target)), estimator)
+            assert_as_oracle(model, oracle, 2)
 
     @pytest.mark.parametrize("scoring", [None, "roc_auc"])
     def test_classification(self, scoring):
@@ -261,10 +274,10 @@ class TestChoice:
         model = KDITransformerCV(ridge=0.1).fit(X, X[:, 0] + rng.normal(scale=0.3, size=400))
         assert model.alpha_[0] > 3
         assert model.best_score_ > model.base_score_ + 0.01
-        # What docs/tuning.md says of the penalty: the default one shrinks what outliers squeeze too much to see it.
+        # As docs/tuning.md says: outliers leave most values so little range that the default penalty hides them.
         assert KDITransformerCV().fit(X, X[:, 0] + rng.normal(scale=0.3, size=400)).alpha_[0] == 1
 
-    @pytest.mark.parametrize("options", [{}, {"criterion": "cv"}, {"estimator": LinearRegression()}], ids=str)
+    @pytest.mark.parametrize("options", [{}, {"cv": 5}, {"estimator": LinearRegression()}], ids=str)
     def test_each_feature_has_its_own(self, options):
         rng = np.random.default_rng(0)
         X = rng.lognormal(sigma=1.5, size=(400, 2))
@@ -339,7 +352,7 @@ class TestScores:
         oracle = tuning_oracle.RidgeOracle(X, y, FEW)
         assert_allclose(oracle.mean(oracle([FEW.index(alpha) for alpha in model.alpha_])), model.best_score_)
 
-    @pytest.mark.parametrize("options", [{}, {"criterion": "cv"}], ids=str)
+    @pytest.mark.parametrize("options", [{}, {"cv": 5}], ids=str)
     def test_scores_do_not_depend_on_the_units_of_y(self, options):
         X, y = sample(40)
         expected = KDITransformerCV(FEW, **options).fit(X, y)
@@ -359,7 +372,7 @@ class TestScores:
         assert np.isin(model.alpha_, ALPHAS).all()
 
 
-@pytest.mark.parametrize("options", [{}, {"criterion": "cv"}, {"estimator": Ridge(), "cv": 3}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"cv": 5}, {"estimator": Ridge(), "cv": 3}], ids=str)
 def test_candidates_that_are_not_kept(options, monkeypatch):
     X, y = sample(40)
     kept = KDITransformerCV(FEW, **options).fit(X, y)
@@ -379,7 +392,7 @@ def test_signature():
 
 
 def test_init_stores_what_it_is_given_and_checks_nothing():
-    given = {"alphas": object(), "cv": "x", "ridge": None, "criterion": 3, "estimator": 4, "max_passes": -1}
+    given = {"alphas": object(), "cv": "x", "ridge": None, "scoring": 3, "estimator": 4, "max_passes": -1}
     model = KDITransformerCV(**given)
     assert all(getattr(model, name) is value for name, value in given.items())
     assert not [name for name in vars(model) if name.endswith("_")]

@@ -1,4 +1,4 @@
-"""alpha_path: the transformation at many bandwidths, from one reading of the data."""
+"""alpha_path: one fitted transformer per alpha, from one reading of the data."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ ALPHAS = (*LOWER, 1.0, 1.3, 1.7, 2.2, 2.9, 3.8, 5.0, 6.3, 8.0, 10.0)
 
 
 def check_alphas(alphas: Any) -> Float64Array:
-    """Bandwidth factors as distinct numbers, ascending; the usual ones for None."""
+    """Return bandwidth factors as distinct ascending numbers; the default ones for None."""
     given = as_numbers(ALPHAS if alphas is None else alphas, "alphas")
-    if given.ndim != 1 or not given.size or not np.all(given >= 0):  # NaN is not
+    if given.ndim != 1 or not given.size or not np.all(given >= 0):  # False for NaN
         raise ValueError(f"alphas must be a sequence of numbers >= 0 (inf included), got {alphas!r}.")
     return np.unique(given)
 
 
 @public_in("kdi")
 class AlphaPath(Sequence[KDITransformer]):
-    """Fitted transformers, one for each alpha, that share one reading of the data.
+    """Fitted transformers, one per alpha, that share one reading of the data.
 
     Attributes
     ----------
@@ -45,31 +45,32 @@ class AlphaPath(Sequence[KDITransformer]):
 
     def __init__(self, alphas: Float64Array, finest: KDITransformer) -> None:
         self.alphas = alphas
-        self._finest = finest  # never handed out: what users have may learn more
+        self._finest = finest  # never returned itself: the user may call partial_fit on what is returned
         self._models: dict[int, KDITransformer] = {}
 
     def __len__(self) -> int:
         return len(self.alphas)
 
     @overload
-    def __getitem__(self, place: int) -> KDITransformer: ...
+    def __getitem__(self, index: int) -> KDITransformer: ...
     @overload
-    def __getitem__(self, place: slice) -> AlphaPath: ...
-    def __getitem__(self, place: int | slice) -> KDITransformer | AlphaPath:
-        places = range(len(self))[place]
-        if isinstance(places, range):
-            return AlphaPath(self.alphas[place], self._finest)
-        if places not in self._models:
-            alpha = float(self.alphas[places])
-            self._models[places] = copy(self._finest) if alpha == self._finest.alpha else self._finest._at(alpha)
-        return self._models[places]
+    def __getitem__(self, index: slice) -> AlphaPath: ...
+    def __getitem__(self, index: int | slice) -> KDITransformer | AlphaPath:
+        place = range(len(self))[index]
+        if isinstance(place, range):
+            return AlphaPath(self.alphas[index], self._finest)
+        if place not in self._models:
+            alpha = float(self.alphas[place])
+            same = alpha == self._finest.alpha
+            self._models[place] = copy(self._finest) if same else self._finest._with_alpha(alpha)
+        return self._models[place]
 
     def __repr__(self) -> str:
         ends = f" from {self.alphas[0]:g} to {self.alphas[-1]:g}" if len(self) else ""
         return f"AlphaPath({len(self)} alphas{ends})"
 
     def transform(self, X: Any) -> Iterator[Any]:
-        """What each transformer makes of X, one after the other, as they are asked for."""
+        """Transform X with each transformer in turn, lazily."""
         return (model.transform(X) for model in self)
 
 
@@ -83,10 +84,10 @@ def alpha_path(
     order: int = 4,
     output_distribution: str = "uniform",
     out_of_range: OutOfRange = "clip",
-    n_quantiles: int | None = None,
+    max_knots: int | None = None,
     n_jobs: int | None = None,
 ) -> AlphaPath:
-    """The transformation at many alphas, from one reading of the data.
+    """Fit one transformer per alpha, from one reading of the data.
 
     Parameters
     ----------
@@ -95,15 +96,15 @@ def alpha_path(
     alphas : sequence of float, default=kdi.ALPHAS
         Bandwidth factors; 0 and inf are allowed. By default 20 from 0.05 to 10.
     sample_weight : array-like of shape (n_samples,), or the name of a column of a stream, optional
-    kernel, order, output_distribution, out_of_range, n_quantiles, n_jobs
+    kernel, order, output_distribution, out_of_range, max_knots, n_jobs
         As in `KDITransformer`.
 
     Returns
     -------
     AlphaPath
-        A sequence of fitted `KDITransformer`, by ascending alpha, each made when it is first asked for, its tables when
-        it is first used. `path.transform(X)` gives the transformed arrays, one after the other; `path.alphas`, the
-        alphas.
+        A sequence of fitted `KDITransformer`, by ascending alpha. Each is created when it is first accessed, and its
+        maps are built when it is first used. `path.alphas` are the alphas; `path.transform(X)` yields one transformed
+        array per alpha.
 
     Examples
     --------
@@ -127,7 +128,7 @@ def alpha_path(
         order=order,
         output_distribution=output_distribution,
         out_of_range=out_of_range,
-        n_quantiles=n_quantiles,
+        max_knots=max_knots,
         n_jobs=n_jobs,
     )
     return AlphaPath(ascending, finest.fit(X, sample_weight=sample_weight))

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from kdi._integral.feature_maps import FeatureMaps
-from kdi._saving.document import TRANSFORMER, read, to_estimator, to_text
+from kdi._saving.document import TRANSFORMER, read_document, restore_estimator, write_document
 from kdi._saving.maps import map_from_json, map_to_json
 from kdi._saving.values import (
     json_number,
@@ -31,47 +31,47 @@ LAST_EXPONENT = 1023  # the largest power of two that is a float64
 
 
 def transformer_to_json(estimator: Any) -> str:
-    """A fitted KDITransformer as text."""
+    """Return a fitted KDITransformer as JSON text."""
     check_is_fitted(estimator)
     per_feature = zip(estimator.sketches_, estimator.alpha_, estimator.bandwidth_, estimator.maps_, strict=True)
     features = [
         {
             "alpha": json_number(alpha),
             "bandwidth": json_number(h),
-            "sketch": _from_sketch(sketch),
-            "table": map_to_json(table),
+            "sketch": _sketch_to_json(sketch),
+            "map": map_to_json(column_map),
         }
-        for sketch, alpha, h, table in per_feature
+        for sketch, alpha, h, column_map in per_feature
     ]
-    return to_text(estimator, TRANSFORMER, {"n_samples_seen": int(estimator.n_samples_seen_)}, features)
+    return write_document(estimator, TRANSFORMER, {"n_samples_seen": int(estimator.n_samples_seen_)}, features)
 
 
 def transformer_from_json(cls: type[Any], text: Any) -> Any:
-    """The fitted estimator of class `cls` that `transformer_to_json` wrote; anything else is a ValueError."""
-    return read(text, TRANSFORMER, lambda document: _to_transformer(cls, document))
+    """Return the fitted estimator of class `cls` that `transformer_to_json` wrote; anything else is a ValueError."""
+    return read_document(text, TRANSFORMER, lambda document: _to_transformer(cls, document))
 
 
 def _to_transformer(cls: type[Any], document: dict[str, Any]) -> Any:
-    estimator, others, features = to_estimator(cls, document, ["n_samples_seen"])
-    sketches, tables = [], []
+    estimator, others, features = restore_estimator(cls, document, ["n_samples_seen"])
+    sketches, maps = [], []
     factors: list[float] = []
     bandwidths: list[float] = []
     for where, feature in features:
-        alpha, bandwidth, sketch, table = require_fields(feature, where, ["alpha", "bandwidth", "sketch", "table"])
+        alpha, bandwidth, sketch, column_map = require_fields(feature, where, ["alpha", "bandwidth", "sketch", "map"])
         factors.append(to_number(alpha, f"{where}.alpha", 0, nan=True))
         bandwidths.append(to_number(bandwidth, f"{where}.bandwidth", 0, nan=True))
-        sketches.append(_to_sketch(sketch, f"{where}.sketch"))
-        tables.append(map_from_json(table, f"{where}.table"))
-        ends = (sketches[-1].minimum, sketches[-1].maximum), (tables[-1].low, tables[-1].high)
+        sketches.append(_sketch_from_json(sketch, f"{where}.sketch"))
+        maps.append(map_from_json(column_map, f"{where}.map"))
+        ends = (sketches[-1].minimum, sketches[-1].maximum), (maps[-1].low, maps[-1].high)
         if not np.array_equal(*ends, equal_nan=True):
-            raise_invalid(where, "the table does not reach from the sketch's minimum to its maximum")
+            raise_invalid(where, "map must reach from the minimum of the sketch to its maximum")
     estimator.sketches_ = sketches
     estimator.n_samples_seen_ = to_count(others[0], "n_samples_seen")
-    estimator._maps = FeatureMaps(np.array(factors), np.array(bandwidths), tables)
+    estimator._maps = FeatureMaps(np.array(factors), np.array(bandwidths), maps)
     return estimator
 
 
-def _from_sketch(sketch: Sketch) -> dict[str, Any]:
+def _sketch_to_json(sketch: Sketch) -> dict[str, Any]:
     result = {
         "count": int(sketch.count),
         "missing": int(sketch.missing),
@@ -79,44 +79,46 @@ def _from_sketch(sketch: Sketch) -> dict[str, Any]:
         "maximum": json_number(sketch.maximum),
     }
     if sketch.exponent is None:
-        return result | {"values": json_numbers(sketch.places), "weights": json_numbers(sketch.moments[:, 0])}
-    cells = {"exponent": int(sketch.exponent), "cells": sketch.places.tolist(), "moments": json_numbers(sketch.moments)}
+        return result | {"values": json_numbers(sketch.keys), "weights": json_numbers(sketch.moments[:, 0])}
+    cells = {"exponent": int(sketch.exponent), "cells": sketch.keys.tolist(), "moments": json_numbers(sketch.moments)}
     return result | cells
 
 
-def _to_sketch(value: Any, where: str) -> Sketch:
+def _sketch_from_json(value: Any, where: str) -> Sketch:
     own = ["values", "weights"] if isinstance(value, dict) and "values" in value else ["exponent", "cells", "moments"]
     count, missing, minimum, maximum, *rest = require_fields(
         value, where, ["count", "missing", "minimum", "maximum", *own]
     )
     exponent: int | None = None
-    places: Float64Array | Int64Array
+    keys: Float64Array | Int64Array
     if len(rest) == 2:
-        places, moments = to_numbers(rest[0], f"{where}.values"), to_numbers(rest[1], f"{where}.weights")[:, None]
+        keys, moments = to_numbers(rest[0], f"{where}.values"), to_numbers(rest[1], f"{where}.weights")[:, None]
     else:
-        exponent, places = _to_cells(rest[0], rest[1], where)
+        exponent, keys = _to_cells(rest[0], rest[1], where)
         moments = to_rows(rest[2], f"{where}.moments", 4)
-    if len(places) != len(moments):
-        raise_invalid(where, f"{len(places)} places do not have {len(moments)} weights")
+    if len(keys) != len(moments):
+        raise_invalid(
+            where, f"must have weights or moments for each of {len(keys)} values or cells, got {len(moments)}"
+        )
     sketch = Sketch(
         to_number(minimum, f"{where}.minimum", nan=True),
         to_number(maximum, f"{where}.maximum", nan=True),
         to_count(count, f"{where}.count"),
         to_count(missing, f"{where}.missing"),
         exponent,
-        places,
+        keys,
         moments,
     )
     with np.errstate(over="ignore", invalid="ignore"):
-        possible = is_consistent(*sketch.__getstate__().values())
-    if not possible or sketch.range == inf:
-        raise_invalid(where, "the numbers do not fit together")
+        consistent = is_consistent(*sketch.__getstate__().values())
+    if not consistent or sketch.range == inf:
+        raise_invalid(where, "has inconsistent fields")
     return sketch
 
 
 def _to_cells(exponent: Any, cells: Any, where: str) -> tuple[int, Int64Array]:
     if type(exponent) is not int or exponent > LAST_EXPONENT:
-        raise_invalid(f"{where}.exponent", f"must be a whole number up to {LAST_EXPONENT}, got {shortened(exponent)}")
+        raise_invalid(f"{where}.exponent", f"must be an integer up to {LAST_EXPONENT}, got {shortened(exponent)}")
     if not isinstance(cells, list) or not all(type(one) is int and abs(one) <= FARTHEST_CELL for one in cells):
-        raise_invalid(f"{where}.cells", f"must be a list of whole numbers, got {shortened(cells)}")
+        raise_invalid(f"{where}.cells", f"must be a list of integers, got {shortened(cells)}")
     return exponent, np.array(cells, dtype=np.int64)

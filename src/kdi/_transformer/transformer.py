@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from kdi._integral.bandwidth import resolve_alpha
+from kdi._integral.feature_maps import coarsen_sketches
 from kdi._numerics.kernels import Kernel, get_kernel
 from kdi._sketch.cells import LARGE_COUNT
 from kdi._sketch.columns import sketch_array
@@ -27,6 +28,7 @@ from kdi._tables.arrow_partitions import ArrowPartitions
 from kdi._tables.sources import is_source
 from kdi._transformer.base import BaseKDITransformer
 from kdi._transformer.saving import transformer_from_json
+from kdi._utils.errors import WeightsError
 from kdi._utils.public import public_in
 from kdi._utils.threads import count_threads
 from kdi._utils.typing import Float64Array, KernelName, OutOfRange
@@ -43,22 +45,22 @@ class KDITransformer(BaseKDITransformer):
     ----------
     alpha : float, "scott", "silverman", sequence of these or dict by feature name, default=1.0
         Bandwidth in units of the feature's standard deviation. 0 is the quantile transform, inf is min-max scaling.
-        Features that a dict does not name have alpha 1.
+        Features that are not in a dict have alpha 1.
     kernel : {"polyexp", "gaussian"}, default="polyexp"
     order : int, default=4
         Order of the polyexp kernel; 4 is close to the Gaussian.
     output_distribution : {"uniform", "normal"}, default="uniform"
         "normal" returns normal scores of the result, clipped at 1e-7 and 1 - 1e-7 as in QuantileTransformer.
     out_of_range : {"clip", "linear", "nan"}, default="clip"
-        What becomes of values outside the range seen in `fit`: 0 or 1, a straight line that goes on with the slope at
-        the end (monotone and invertible), or NaN.
-    n_quantiles : int, optional
-        Most knots that a feature's table may have. None lets the tolerance of 1e-6 choose, up to some 262,144; what
-        fewer knots cost, `error_bound_` tells.
+        Result for values outside the range seen in `fit`: 0 or 1 ("clip"), a straight line that continues with the
+        slope at the end ("linear": monotone and invertible), or NaN.
+    max_knots : int, optional
+        Maximum number of knots in the map of a feature. None takes as many as an error of 1e-6 needs, up to some
+        262,144; `error_bound_` tells the error with fewer.
     n_jobs : int, optional
-        Threads. None takes the cores that are free for large tables, and one inside a joblib worker.
+        Number of threads. None uses all free cores for large tables, and one inside a joblib worker.
     copy : bool, default=True
-        False lets `transform` and `inverse_transform` overwrite an array of floats.
+        If False, `transform` and `inverse_transform` may overwrite an array of floats.
 
     Attributes
     ----------
@@ -66,19 +68,19 @@ class KDITransformer(BaseKDITransformer):
         The bandwidth factor of each feature, and alpha times its standard deviation.
     data_min_, data_max_ : ndarray of shape (n_features,)
     n_samples_seen_ : int
-        Rows seen, those with NaN included.
+        Number of rows seen, including those with NaN.
     error_bound_ : ndarray of shape (n_features,)
-        Certified bound on the difference between the result (before a rounding to float32) and the exact integral.
+        Certified bound on the difference between the result (before any rounding to float32) and the exact integral.
     n_knots_ : ndarray of shape (n_features,)
-        Knots of each feature's table.
+        Number of knots in the map of each feature.
     references_ : ndarray of shape (n_references,)
         Levels evenly spaced in [0, 1], as in QuantileTransformer.
     quantiles_ : ndarray of shape (n_references, n_features)
-        The values at which the transformation takes these levels.
+        The values that the transformation maps to these levels.
     sketches_ : list of Sketch
-        What is kept of each feature; `partial_fit` adds to it.
+        Summary of each feature's values; `partial_fit` adds to it.
     maps_ : list of CubicMap or LinearMap
-        The map of each feature, which follows from its sketch.
+        The map of each feature, built from its sketch.
     n_features_in_, feature_names_in_
 
     Notes
@@ -89,8 +91,8 @@ class KDITransformer(BaseKDITransformer):
 
     .. math:: P(a, b) = \\frac{1}{N} \\sum_n G((b - X_n)/h) - G((a - X_n)/h)
 
-    NaN is left out of the fit and stays NaN. A constant feature becomes 0. `fit` takes two readings of the data,
-    and memory for the sketches only. The result never decreases in x, in floating point too.
+    NaN is left out of the fit and stays NaN. A constant feature becomes 0. `fit` reads the data twice and needs memory
+    for the sketches only. The result never decreases in x, not even by rounding.
 
     References
     ----------
@@ -114,7 +116,7 @@ class KDITransformer(BaseKDITransformer):
         order: int = 4,
         output_distribution: str = "uniform",
         out_of_range: OutOfRange = "clip",
-        n_quantiles: int | None = None,
+        max_knots: int | None = None,
         n_jobs: int | None = None,
         copy: bool = True,
     ) -> None:
@@ -123,7 +125,7 @@ class KDITransformer(BaseKDITransformer):
         self.order = order
         self.output_distribution = output_distribution
         self.out_of_range = out_of_range
-        self.n_quantiles = n_quantiles
+        self.max_knots = max_knots
         self.n_jobs = n_jobs
         self.copy = copy
 
@@ -135,7 +137,7 @@ class KDITransformer(BaseKDITransformer):
         X : array-like of shape (n_samples, n_features), or a stream
             A stream is anything with an Arrow stream (a pyarrow Table, RecordBatchReader or Dataset, a polars
             LazyFrame, a DuckDB relation), or the path of a Parquet or CSV file, a glob, or a list of these. It is read
-            batch by batch, and a second time only where one reading was not enough for the bandwidth.
+            batch by batch; a second time only if the bandwidth needs narrower cells than one reading could keep.
         y : ignored
         sample_weight : array-like of shape (n_samples,), or the name of a column of a stream, optional
             A weight of 2 is a repetition, a weight of 0 a removal.
@@ -143,7 +145,7 @@ class KDITransformer(BaseKDITransformer):
         kernel = self._check_parameters()
         if is_source(X):
             return self._fit_partitions(ArrowPartitions(X, sample_weight, n_jobs=self.n_jobs))
-        table, weights = self._read_whole(X, sample_weight)
+        table, weights = self._read_anew(X, sample_weight)
         n_threads = count_threads(self.n_jobs, table.size)
         sketches = sketch_array(
             table,
@@ -153,15 +155,13 @@ class KDITransformer(BaseKDITransformer):
             n_threads,
             check=lambda stats: check_finite(self, stats.infinite_columns),
         )
-        self._set_sketches(sketches, len(table), kernel)
-        return self._build_maps()
+        return self._learn(sketches, len(table), kernel)._build_maps()
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from one more part of the data; the parts together give what one `fit` gives.
+        """Learn from one more batch of data; all batches together give what one `fit` gives.
 
-        Parts are kept finer than they need be, so that a later part may bring the standard deviation down. `fit` keeps
-        no such reserve: data that comes in parts is better given to `partial_fit` from the first part on.
-        `error_bound_` is true either way.
+        Sketches are kept finer than the bandwidth needs, since a later batch may lower the standard deviation. `fit`
+        keeps no such reserve: use `partial_fit` from the first batch on. `error_bound_` holds either way.
 
         Parameters
         ----------
@@ -175,29 +175,26 @@ class KDITransformer(BaseKDITransformer):
         """
         kernel = self._check_parameters()
         first = not hasattr(self, "sketches_")
-        parts: PartitionedTable
+        batch: PartitionedTable
         if is_source(X):
-            parts = ArrowPartitions(X, sample_weight, n_jobs=self.n_jobs)
-            check_feature_names(self, parts.names, parts.n_columns, reset=first)
+            batch = ArrowPartitions(X, sample_weight, n_jobs=self.n_jobs)
+            check_feature_names(self, batch.names, batch.n_columns, reset=first)
         else:
-            parts = ArrayPartitions(*self._read(X, sample_weight, reset=first), self.n_jobs)
-        summarise, merge = sketch_reducer(
-            kernel, self._resolve_alpha(np.full(parts.n_columns, LARGE_COUNT)), self.n_jobs
-        )
-        found = parts.reduce(summarise, merge)
-        check_finite(self, np.flatnonzero(found.infinite))
+            batch = ArrayPartitions(*self._read(X, sample_weight, reset=first), self.n_jobs)
+        summarise, merge = self._one_pass_reducer(batch)
+        summary = batch.reduce(summarise, merge)
+        check_finite(self, np.flatnonzero(summary.infinite))
         if not first:
-            found = merge(TableSummary(self.sketches_, found.infinite, self.n_samples_seen_), found)
-        self._set_sketches(found.sketches, found.n_rows, kernel)
-        return self
+            summary = merge(TableSummary(self.sketches_, summary.infinite, self.n_samples_seen_), summary)
+        return self._learn(summary.sketches, summary.n_rows, kernel)
 
     def fit_sketches(self, sketches: Any) -> Self:
-        """Learn from sketches of the features, wherever they were gathered.
+        """Learn from sketches of the features that were made elsewhere.
 
         Parameters
         ----------
         sketches : dict of str to Sketch, or sequence of Sketch
-            One sketch a feature, as `kdi.sketch_table` and `kdi.Sketch.from_values` make them. `error_bound_` tells
+            One sketch per feature, as `kdi.sketch_table` and `kdi.Sketch.from_values` make them. `error_bound_` tells
             whether they are fine enough for this alpha.
 
         Examples
@@ -209,20 +206,21 @@ class KDITransformer(BaseKDITransformer):
         """
         kernel = self._check_parameters()
         names = list(sketches) if isinstance(sketches, Mapping) else None
-        found = list(sketches.values() if isinstance(sketches, Mapping) else sketches)
-        wrong = [one for one in found if not isinstance(one, Sketch)]
-        if wrong or not found:
-            given = f"one of type {type(wrong[0]).__name__}" if wrong else "none"
-            raise ValueError(f"sketches must be Sketches, one a feature, got {given}.")
+        given = list(sketches.values() if isinstance(sketches, Mapping) else sketches)
+        wrong = [type(sketch).__name__ for sketch in given if not isinstance(sketch, Sketch)]
+        if wrong or not given:
+            raise ValueError(
+                f"sketches must be Sketches, one per feature, got {f'one of type {wrong[0]}' if wrong else 'none'}."
+            )
         self._reset()
-        check_feature_names(self, names, len(found), reset=True)
-        found = [replace(one) for one in found]  # the caller's own may grow
-        self._set_sketches(self._coarsen(found, kernel), max(one.count + one.missing for one in found), kernel)
-        return self._build_maps()
+        check_feature_names(self, names, len(given), reset=True)
+        own = [replace(sketch) for sketch in given]  # the caller may add to theirs
+        n_rows = max(sketch.count + sketch.missing for sketch in own)
+        return self._learn(own, n_rows, kernel, coarsen=True)._build_maps()
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """The transformer that `to_json` wrote; any other text is a ValueError, and none is ever run.
+        """Read the transformer that `to_json` wrote; any other text is a ValueError. No code in it is ever run.
 
         Parameters
         ----------
@@ -232,38 +230,58 @@ class KDITransformer(BaseKDITransformer):
         return estimator
 
     def _fit_partitions(self, table: PartitionedTable) -> Self:
+        """Learn from all partitions of a table, in one reading or two."""
         kernel = self._start_fit(table)
         return self._fit_summary(sketch_for_alphas(table, kernel, self._resolve_alpha))
 
     def _summary_reducer(self, table: PartitionedTable) -> tuple[SummariseChunks, MergeSummaries]:
-        """Learn the columns of a table; return how its partitions are summarised in one reading.
+        """Learn the features of a table; return how to summarise its partitions in one reading.
 
-        `_fit_summary` takes the result, in another process too.
+        `_fit_summary` completes the fit with the merged summary, in another process if need be.
         """
-        kernel = self._start_fit(table)
-        return sketch_reducer(kernel, self._resolve_alpha(np.full(table.n_columns, LARGE_COUNT)), table.n_jobs)
-
-    def _start_fit(self, table: PartitionedTable) -> Kernel:
-        kernel = self._check_parameters()
-        self._reset()
-        check_feature_names(self, table.names, table.n_columns, reset=True)
-        return kernel
+        self._start_fit(table)
+        return self._one_pass_reducer(table)
 
     def _fit_summary(self, summary: TableSummary) -> Self:
         """Learn from the merged summary of all partitions."""
         kernel = self._check_parameters()
         check_finite(self, np.flatnonzero(summary.infinite))
         summary.check_rows()
-        self._set_sketches(self._coarsen(summary.sketches, kernel), summary.n_rows, kernel)
-        return self._build_maps()
+        return self._learn(summary.sketches, summary.n_rows, kernel, coarsen=True)._build_maps()
 
-    def _at(self, alpha: float) -> Self:
-        """The same data at another alpha, no finer than it was gathered for."""
+    def _with_alpha(self, alpha: float) -> Self:
+        """Return a transformer fitted to the same data with another alpha, which must not be below this one's."""
         other = copy(self)
         other.alpha = alpha
         kernel = get_kernel(self.kernel, self.order)
-        other._set_sketches(other._coarsen(self.sketches_, kernel), self.n_samples_seen_, kernel)
-        return other
+        return other._learn(self.sketches_, self.n_samples_seen_, kernel, coarsen=True)
+
+    def _start_fit(self, table: PartitionedTable) -> Kernel:
+        """Check the parameters, forget an earlier fit and learn the features of a table."""
+        kernel = self._check_parameters()
+        self._reset()
+        check_feature_names(self, table.names, table.n_columns, reset=True)
+        return kernel
+
+    def _one_pass_reducer(self, table: PartitionedTable) -> tuple[SummariseChunks, MergeSummaries]:
+        """Return how to sketch a table in one reading, when neither its size nor its spread is known yet."""
+        alphas = self._resolve_alpha(np.full(table.n_columns, LARGE_COUNT))
+        return sketch_reducer(get_kernel(self.kernel, self.order), alphas, table.n_jobs)
+
+    def _learn(self, sketches: list[Sketch], n_rows: int, kernel: Kernel, *, coarsen: bool = False) -> Self:
+        """Keep the sketches; with `coarsen`, no finer than the bandwidths need, as `fit` of an array makes them."""
+        self._check_ranges(sketches)
+        if coarsen:
+            sketches = coarsen_sketches(sketches, self._resolve_alpha(_weights_of(sketches)), kernel)
+        weights = _weights_of(sketches)
+        if not np.isfinite(weights).all():
+            raise WeightsError("sample_weight", "must have a finite sum; with the weights of this batch it overflows.")
+        return self._set_sketches(sketches, n_rows, self._resolve_alpha(weights), kernel)
 
     def _resolve_alpha(self, weights: Float64Array) -> Float64Array:
+        """Return one alpha per feature; `weights` are the sums of weights of the features."""
         return resolve_alpha(self.alpha, weights, getattr(self, "feature_names_in_", None))
+
+
+def _weights_of(sketches: list[Sketch]) -> Float64Array:
+    return np.array([sketch.weight for sketch in sketches])

@@ -1,4 +1,4 @@
-"""What alphas are judged by: the errors of a ridge model on rows left out, or the scores of any estimator on folds."""
+"""Criteria that score alphas: the errors of a ridge model in rows left out, or the scores of any estimator on folds."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from kdi._utils.typing import Float64Array, Int64Array
 
 
 class RidgeCriterion:
-    """Explained share of the targets' variance, row by row: 1 - squared error / mean square of the targets.
+    """Explained share of the targets' variance per row: 1 - squared error / variance.
 
     Parameters
     ----------
     folds : list of RidgeFold
     rows : list of ndarray of int
-        The rows that each fold tests; a row's score is the mean over the folds that test it.
+        The tested rows of each fold; the score of a row is its mean over the folds that test it.
     mass : ndarray of shape (n_rows,)
         Weights of all rows.
     variance : float
-        Of the targets about their means, over all rows.
+        Weighted variance of the targets over all rows, summed over targets.
     """
 
     def __init__(self, folds: list[RidgeFold], rows: list[Int64Array], mass: Float64Array, variance: float) -> None:
@@ -48,7 +48,7 @@ class RidgeCriterion:
             fold.move(alpha)
 
     def mean(self, scores: Float64Array) -> Float64Array:
-        # Not a product of BLAS, whose threads would wait for each other over so short a sum.
+        # Not `@`: BLAS would start threads for a sum that is too short for them.
         return np.asarray(np.einsum("an,n->a", scores, self.mass)) / self.total
 
     def standard_error(self, differences: Float64Array) -> Float64Array:
@@ -63,16 +63,16 @@ class RidgeCriterion:
         scores = 1 - errors / self.variance
         if not self._regrouped:
             return scores
-        return np.array([np.bincount(self._unit_of, one) / self._times for one in scores])
+        return np.array([np.bincount(self._unit_of, of_alpha) / self._times for of_alpha in scores])
 
 
 class EstimatorCriterion:
-    """Scores of an estimator that is fitted to training folds and judged by the rows left out, fold by fold.
+    """Scores of an estimator per fold: fitted to its training rows, scored on the rows left out.
 
     Parameters
     ----------
-    folds : list of Candidates
-        Of the rows that the estimator is fitted to, then those that it is tested on.
+    folds : list of CandidateColumns
+        The rows that the estimator is fitted to, followed by those that it is scored on.
     targets, weights : list of ndarray
         Of the same rows; weights may be None.
     estimator : scikit-learn estimator
@@ -94,7 +94,7 @@ class EstimatorCriterion:
 
     def start(self, choice: Int64Array) -> Float64Array:
         self.designs = [fold.design(choice) for fold in self.folds]
-        return np.array([self._judge(k) for k in range(len(self.folds))])
+        return np.array([self._score_fold(k) for k in range(len(self.folds))])
 
     def visit(self, feature: int) -> Float64Array:
         self._feature = feature
@@ -102,7 +102,7 @@ class EstimatorCriterion:
         for k, (fold, design) in enumerate(zip(self.folds, self.designs, strict=True)):
             for place, column in enumerate(fold.column(feature)):
                 design[:, feature] = column
-                scores[place, k] = self._judge(k)
+                scores[place, k] = self._score_fold(k)
         return scores
 
     def move(self, alpha: int) -> None:
@@ -118,7 +118,7 @@ class EstimatorCriterion:
             return np.full(len(differences), np.inf)
         return np.asarray(differences.std(axis=1, ddof=1) / np.sqrt(n))
 
-    def _judge(self, k: int) -> float:
+    def _score_fold(self, k: int) -> float:
         design, y, n = self.designs[k], self.targets[k], self.folds[k].n_fitted
         fitted, tested = (
             ({}, {})
@@ -128,7 +128,7 @@ class EstimatorCriterion:
                 {"sample_weight": self.weights[k][n:]},
             )
         )
-        # Copies, for an estimator may overwrite what it is given.
+        # Copies, since an estimator may overwrite its input.
         model = clone(self.estimator).fit(design[:n].copy("C"), y[:n], **fitted)
         score = float(self.score(model, design[n:].copy("C"), y[n:], **tested))
         if not np.isfinite(score):

@@ -1,4 +1,4 @@
-"""Sketches of training folds: each row is sketched once, and what folds have in common is added up."""
+"""Sketches of training folds: rows that folds share are sketched once, and the sketches are added."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ from functools import reduce
 import numpy as np
 
 from kdi._numerics.kernels import Kernel
-from kdi._sketch.columns import ColumnStats, cell_widths, scan_columns, sketch_columns
+from kdi._sketch.columns import ColumnStats, scan_columns, sketch_array
 from kdi._sketch.sketch import Sketch
 from kdi._utils.threads import count_threads
 from kdi._utils.typing import Float64Array, FloatArray, Int64Array
 
-MOST_FOLDS = 62  # bits of a whole number that tells in which folds a row is
+MOST_FOLDS = 62  # one bit per fold in the integer that encodes the folds of a row
 
 
 def row_groups(folds: Sequence[Int64Array], n_rows: int) -> tuple[list[Int64Array], list[list[int]]]:
-    """Rows that no fold divides, and for each fold the groups that it is made of.
+    """Split the rows into groups that no fold divides; return them, and the indices of the groups of each fold.
 
-    Of k folds that leave out one part each there are k groups. Where folds have so little in common that there would be
-    many more groups than folds, or a fold has a row more than once, every fold is a group of its own.
+    k folds that each leave out another part have k groups. If folds share so little that there would be many more
+    groups than folds, or if a fold has a row more than once, every fold is a group of its own.
     """
-    alone = list(folds), [[k] for k in range(len(folds))]
+    separate = list(folds), [[k] for k in range(len(folds))]
     if len(folds) > MOST_FOLDS:
-        return alone
+        return separate
     codes = np.zeros(n_rows, dtype=np.int64)
     for k, fold in enumerate(folds):
         codes[fold] |= 1 << k
-        if np.count_nonzero(codes >> k & 1) < len(fold):  # a row that is there twice counts twice
-            return alone
+        if np.count_nonzero(codes >> k & 1) < len(fold):  # a repeated row counts as often as it is there
+            return separate
     found, group_of = np.unique(codes, return_inverse=True)
     if len(found) > 2 * len(folds):
-        return alone
+        return separate
     groups = [np.flatnonzero(group_of == place) for place in range(len(found))]
     return groups, [[place for place, code in enumerate(found.tolist()) if code >> k & 1] for k in range(len(folds))]
 
@@ -45,34 +45,37 @@ def sketch_folds(
     alpha: float,
     n_jobs: int | None,
 ) -> tuple[list[list[Sketch]], ColumnStats]:
-    """Sketches of every column in every fold, fine enough for `alpha`; and what was seen of the columns."""
+    """Sketch every column of every fold, fine enough for `alpha`; return also the statistics of the columns."""
     groups, made_of = row_groups(folds, len(table))
-    parts = []
+    scanned = []
     for rows in groups:
         whole = len(rows) == len(table)
-        part, mass = (table, weights) if whole else (table[rows], None if weights is None else weights[rows])
-        parts.append((part, mass, scan_columns(part, mass, count_threads(n_jobs, part.size))))
-    seen = _together([scan for _, _, scan in parts])
-    widths = cell_widths(kernel, np.full(table.shape[1], alpha), seen)
+        block, mass = (table, weights) if whole else (table[rows], None if weights is None else weights[rows])
+        scanned.append((block, mass, scan_columns(block, mass, count_threads(n_jobs, block.size))))
+    stats = _combined_stats([of_group for _, _, of_group in scanned])
+    alphas = np.full(table.shape[1], alpha)
     sketches = [
-        sketch_columns(part, mass, scan, widths, count_threads(n_jobs, part.size)) for part, mass, scan in parts
+        sketch_array(
+            block, mass, kernel, lambda _: alphas, count_threads(n_jobs, block.size), stats=of_group, whole=stats
+        )
+        for block, mass, of_group in scanned
     ]
     sums = [
         [reduce(Sketch.merged, column) for column in zip(*(sketches[g] for g in made), strict=True)] for made in made_of
     ]
-    return sums, seen
+    return sums, stats
 
 
-def _together(scans: Sequence[ColumnStats]) -> ColumnStats:
-    """The extremes of all parts, and the least spread: no sum of them has less than that."""
-    std = np.minimum.reduce([np.where(scan.counts > 0, scan.std, np.inf) for scan in scans])
+def _combined_stats(groups: Sequence[ColumnStats]) -> ColumnStats:
+    """Combine the statistics of groups; the standard deviation is the smallest, since no union of them has less."""
+    std = np.minimum.reduce([np.where(stats.counts > 0, stats.std, np.inf) for stats in groups])
 
     def total(name: str) -> Float64Array:
-        return np.asarray(np.sum([getattr(scan, name) for scan in scans], axis=0))
+        return np.asarray(np.sum([getattr(stats, name) for stats in groups], axis=0))
 
     return ColumnStats(
-        np.fmin.reduce([scan.minimum for scan in scans]),
-        np.fmax.reduce([scan.maximum for scan in scans]),
+        np.fmin.reduce([stats.minimum for stats in groups]),
+        np.fmax.reduce([stats.maximum for stats in groups]),
         total("counts"),
         total("weight"),
         np.where(np.isfinite(std), std, 0.0),

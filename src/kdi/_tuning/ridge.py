@@ -1,12 +1,13 @@
-"""Ridge regression on candidate columns: how well each would do in place of one feature, without a refit.
+"""Ridge regression on candidate columns: the errors with each candidate in place of a feature, without a refit.
 
-With the other features and 1 in M, weights W, and P = (M'WM + λ)^-1, a candidate c has the residual r on the others,
-and the model with c the error e:
+Let M hold the other features and a column of ones, W the weights, and P = (M'WM + λ)^-1. A candidate c has the residual
+r on the other features, and the model with c has the error e:
 
     r = c - M P M'Wc,    s = c'Wc + λ - c'WM P M'Wc,    γ = (c'Wy - c'WM P M'Wy) / s,    e = y - M P M'Wy - r γ
 
-so that a visit to a feature costs two products of its candidates with the other features. Errors are of rows that the
-model was not fitted to, or of each row left out in turn: e / (1 - h), the leverage h being that of the others + r²/s.
+A visit to a feature thus costs two products of its candidates with the other features. Errors are those of rows that
+the model was not fitted to, or of each row left out in turn: e / (1 - h), where the leverage h is that of the others
+plus r²/s.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ import numpy as np
 from kdi._tuning.candidates import CandidateColumns
 from kdi._utils.typing import Float64Array, Int64Array
 
-BLOCK = 2**12  # rows whose errors are made at once, so that they stay in the cache
-LEAST_LEFT = 1e-10  # of 1 - h, where a row decides its own prediction
-LEAST_PENALTY = 1e-6  # a unit of weight; with less, rounding decides what features that say the same are worth
+BLOCK = 2**12  # rows whose errors are computed at once, so that they stay in the cache
+LEAST_LEFT = 1e-10  # lower bound of 1 - h, for rows that decide their own prediction
+LEAST_PENALTY = 1e-6  # per unit of weight; with less, rounding decides the coefficients of collinear features
 
 
 class Visit(NamedTuple):
-    """What `RidgeFold.move` needs to know of the visit before it."""
+    """Results of a visit that `RidgeFold.move` needs."""
 
     feature: int
     columns: Float64Array  # (n_alphas, n_rows)
@@ -35,17 +36,17 @@ class Visit(NamedTuple):
 
 
 class RidgeFold:
-    """A ridge model of the first rows of some candidates, judged by the others, or by each row left out in turn.
+    """A ridge model fitted to the first rows of some candidates, tested on the rest or on each row left out in turn.
 
     Parameters
     ----------
-    candidates : Candidates
-        Of the fitted rows and then the tested ones; where all are fitted, each is left out in turn.
+    candidates : CandidateColumns
+        The fitted rows, followed by the tested ones. If all rows are fitted, each is left out in turn.
     targets : ndarray of shape (n_rows, n_targets)
     mass : ndarray of shape (n_fitted,)
         Weights of the fitted rows.
     penalty : float
-        λ; the intercept has none. A millionth of the sum of the weights is the least.
+        λ, not applied to the intercept; raised to a millionth of the sum of the weights if it is less.
     """
 
     def __init__(self, candidates: CandidateColumns, targets: Float64Array, mass: Float64Array, penalty: float) -> None:
@@ -55,11 +56,11 @@ class RidgeFold:
         self.in_turn = self.n_fitted == candidates.n_rows
         self.first_tested = 0 if self.in_turn else self.n_fitted
         self.weighted_targets = targets[: self.n_fitted] * mass[:, None]
-        # A weight of 2 is a repetition, of which one is left out; of a weight below 1, all of it.
+        # A weight of 2 is a repetition, of which one is left out; a weight below 1 is left out entirely.
         self.left_out = np.minimum(mass, 1.0)
 
     def start(self, choice: Int64Array) -> Float64Array:
-        """Fit the model with each feature at the alpha chosen for it; the squared error of each tested row."""
+        """Fit the model with each feature at its alpha in `choice`; return the squared error of each tested row."""
         self.choice = choice.copy()
         self.design = np.empty((self.candidates.n_rows, len(choice) + 1), order="F")
         self.design[:, 0] = 1.0
@@ -77,7 +78,7 @@ class RidgeFold:
         return np.asarray(np.einsum("nk,nk->n", errors, errors))
 
     def visit(self, feature: int) -> Float64Array:
-        """The squared errors of the tested rows with the feature at each alpha, of shape (n_alphas, n_tested)."""
+        """Return the squared errors of tested rows with the feature at each alpha, of shape (n_alphas, n_tested)."""
         place = feature + 1
         row = self.inverse[place]
         inverse = self.inverse - np.outer(row, row) / row[place]
@@ -86,7 +87,7 @@ class RidgeFold:
         products, squares, moments = self._sums(columns)
         onto_others = inverse @ products
         remainders = squares + self.penalty - np.einsum("da,da->a", products, onto_others)
-        remainders = np.maximum(remainders, self.penalty)  # but for rounding
+        remainders = np.maximum(remainders, self.penalty)  # less only by rounding
         coefficients = (moments - onto_others.T @ self.moments) / remainders[:, None]
         self._last = Visit(feature, columns, inverse, onto_others, remainders, moments)
         without = inverse @ self.moments
@@ -97,8 +98,8 @@ class RidgeFold:
             residuals = columns[:, rows] - (others @ onto_others).T
             known = self.targets[rows] - others @ without
             out = errors[:, rows.start - self.first_tested : rows.stop - self.first_tested]
-            for one, slopes in zip(known.T, coefficients.T, strict=True):
-                out += (one - residuals * slopes[:, None]) ** 2
+            for target, slopes in zip(known.T, coefficients.T, strict=True):
+                out += (target - residuals * slopes[:, None]) ** 2
             if self.in_turn:
                 shares = residuals**2 / remainders[:, None]
                 leverage = self.leverage[rows] - shares[self.choice[feature]] + shares
@@ -106,7 +107,7 @@ class RidgeFold:
         return errors
 
     def _sums(self, columns: Float64Array) -> tuple[Float64Array, Float64Array, Float64Array]:
-        """M'Wc, c'Wc and c'Wy of all candidates, over the fitted rows."""
+        """Return M'Wc, c'Wc and c'Wy of all candidates, over the fitted rows."""
         products = np.zeros((self.design.shape[1], len(columns)))
         squares, moments = np.zeros(len(columns)), np.zeros((len(columns), self.targets.shape[1]))
         for start in range(0, self.n_fitted, BLOCK):
@@ -118,13 +119,13 @@ class RidgeFold:
         return products, squares, moments
 
     def move(self, alpha: int) -> None:
-        """Take the alpha of this place for the feature that was visited last."""
+        """Set the alpha of the feature that was visited last."""
         feature, columns, inverse, onto_others, remainders, moments = self._last
         place = feature + 1
         if self.in_turn:
-            for sign, one in ((-1, int(self.choice[feature])), (1, alpha)):
-                residual = columns[one] - self.design @ onto_others[:, one]
-                self.leverage += sign * residual**2 / remainders[one]
+            for sign, index in ((-1, int(self.choice[feature])), (1, alpha)):
+                residual = columns[index] - self.design @ onto_others[:, index]
+                self.leverage += sign * residual**2 / remainders[index]
         along = onto_others[:, alpha].copy()
         along[place] = -1.0
         self.inverse = inverse + np.outer(along, along) / remainders[alpha]

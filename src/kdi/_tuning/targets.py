@@ -1,4 +1,4 @@
-"""What a model is to predict, as numbers: y itself, or an indicator of each class."""
+"""Targets of a model as numbers: y itself, or one indicator per class."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from kdi._utils.validation import as_numbers
 
 Task = Literal["auto", "regression", "classification"]
 TASKS = ("auto", "regression", "classification")
-LABEL_ROWS = 5  # whole numbers that are numbered through and occur so often, each of them, are taken for labels
-MOST_LABELS = 100
+LABEL_ROWS = 5  # consecutive integers are taken for labels if each occurs at least so often
+MAX_CLASS_LABELS = 100
 
 
 def as_target(name: str, y: Any, table: Any) -> Any:
-    """y as one column of numbers or labels, without missing values, one for each row of the table."""
+    """Return y as one column of numbers or labels, one per row of the table; raise if a value is missing."""
     if y is None:
         raise ValueError(f"{name} requires y to be passed, but the target y is None.")
     column = column_or_1d(y, warn=True)
@@ -28,7 +28,7 @@ def as_target(name: str, y: Any, table: Any) -> Any:
     if column.dtype.kind != "O":
         assert_all_finite(column, input_name="y")
         is_category = str(getattr(y, "dtype", "")).startswith(("category", "Categorical", "Enum"))
-        return column.astype(str) if is_category else column  # numbers that a frame calls categories are labels
+        return column.astype(str) if is_category else column  # numbers in a categorical column are labels
     if any(value is None or (str(value) in ("<NA>", "nan", "NaT") and not isinstance(value, str)) for value in column):
         raise ValueError("Input y contains NaN.")
     kinds = {_kind(value) for value in column.tolist()}
@@ -47,8 +47,10 @@ def _kind(value: Any) -> str:
 
 
 def are_labels(y: Any, task: Task, weights: Float64Array) -> bool:
-    """Whether y holds labels of classes: as it is said, or what is not a number, or two whole numbers, or whole numbers
-    that are numbered through from 0 or 1 and each occur in five rows or more. Those of counts and ages mostly do not.
+    """Tell whether y holds labels of classes, as `task` says.
+
+    For "auto", labels are values that are not numbers, at most two distinct integers, and consecutive integers from
+    0 or 1 that each occur in at least five rows, which counts and ages mostly do not.
     """
     if task != "auto":
         return task == "classification"
@@ -56,31 +58,31 @@ def are_labels(y: Any, task: Task, weights: Float64Array) -> bool:
         return True
     seen = weights > 0
     distinct, places = np.unique(y[seen], return_inverse=True)
-    if len(distinct) > MOST_LABELS or np.any(distinct != np.floor(distinct)):
+    if len(distinct) > MAX_CLASS_LABELS or np.any(distinct != np.floor(distinct)):
         return False
-    numbered = distinct[0] in (0, 1) and distinct[-1] - distinct[0] == len(distinct) - 1
-    often = np.bincount(places, repetitions(weights[seen])).min() >= LABEL_ROWS
-    return bool(len(distinct) <= 2 or (numbered and often))
+    consecutive = distinct[0] in (0, 1) and distinct[-1] - distinct[0] == len(distinct) - 1
+    frequent = np.bincount(places, repetitions(weights[seen])).min() >= LABEL_ROWS
+    return bool(len(distinct) <= 2 or (consecutive and frequent))
 
 
 def repetitions(weights: Float64Array) -> Float64Array:
-    """How many observations rows are: a weight of 2 is two, and one below 1 is one still, unless it is 0."""
+    """Return how many observations each row stands for: its weight, but at least 1 unless the weight is 0."""
     return np.where(weights > 0, np.maximum(weights, 1.0), 0.0)
 
 
 def target_matrix(y: Any, labels: bool, weights: Float64Array) -> Float64Array:
-    """Targets about their means, of shape (n_rows, n_targets).
+    """Return centred targets of shape (n_rows, n_targets).
 
-    Numbers are one target, two classes are one, more classes are one each.
+    Numbers are one target, two classes are one, and three or more classes are one target per class.
     """
     if labels:
         classes, places = np.unique(y, return_inverse=True)
         if len(classes) == len(y) > 2:
-            raise ValueError(f"y must hold numbers, or labels that occur more than once, got {len(y)} different ones.")
+            raise ValueError(f"y must hold numbers, or labels that occur more than once, got {len(y)} distinct labels.")
         indicated = [1] if len(classes) == 2 else range(len(classes))
         targets = np.column_stack([places == place for place in indicated]).astype(float)
     else:
         numbers = as_numbers(y, "y")
-        targets = (numbers / (np.abs(numbers).max() or 1.0))[:, None]  # so that squares do not overflow
+        targets = (numbers / (np.abs(numbers).max() or 1.0))[:, None]  # else squares could overflow
     targets -= (weights / weights.sum()) @ targets
     return targets

@@ -1,9 +1,10 @@
-"""KDITransformerCV: the transformation with an alpha for each feature, chosen by what predicts y."""
+"""KDITransformerCV: the transformation with one alpha per feature, chosen by how well it predicts y."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from numbers import Real
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -12,7 +13,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from kdi._integral.feature_maps import maps_by_alpha
+from kdi._integral.feature_maps import coarsen_sketches, maps_by_alpha
 from kdi._integral.maps import ColumnMap, forward
 from kdi._numerics.kernels import Kernel
 from kdi._sketch.sketch import Sketch
@@ -31,80 +32,84 @@ from kdi._utils.threads import count_threads
 from kdi._utils.typing import Float64Array, FloatArray, Int64Array, KernelName, OutOfRange
 from kdi._utils.validation import check_finite, is_integer
 
-MOST_WEIGHT = 1e100  # squares of sums of them are numbers still
-KEPT_VALUES = 2**25  # values of candidate columns that are kept between visits: 256 MB
+MOST_WEIGHT = 1e100  # squares of sums of larger weights could overflow
+KEPT_VALUES = 2**25  # values of candidate columns that may be cached: 256 MB
+ESTIMATOR_FOLDS = 5  # of an estimator if cv is None, as in scikit-learn
+
+Split = tuple[Int64Array, Int64Array]  # rows to fit to, rows to score
 
 
 @public_in("kdi")
 class KDITransformerCV(BaseKDITransformer):
-    """KDITransformer with an alpha for each feature, chosen by cross-validation of a model of y.
+    """KDITransformer with one alpha per feature, chosen by cross-validation of a model of y.
 
-    The alpha that is best for all features alike is found first, then each feature in turn takes the alpha that is best
-    for it with the others as they are. Alphas leave 1, and then the common alpha, only where that improves the score by
-    more than the standard error of the improvement.
+    First the alpha that is best for all features together is found; then each feature in turn takes the alpha that is
+    best for it while the others keep theirs. An alpha leaves 1, and then the common alpha, only if that improves the
+    score by more than the standard error of the improvement.
 
     Parameters
     ----------
     alphas : sequence of float, default=kdi.ALPHAS
-        What to choose from; by default 20 from 0.05 to 10. 0 (the quantile transform) and inf (min-max scaling) are
-        allowed. Where 1 is not among them, the nearest takes its place.
+        Candidates; by default 20 from 0.05 to 10. 0 (the quantile transform) and inf (min-max scaling) are allowed. If
+        1 is not among them, the nearest takes its place.
     per_feature : bool, default=True
-        Whether each feature has an alpha of its own, or all have the same.
-    criterion : {"auto", "loo", "cv"}, default="auto"
-        Errors of the ridge model: each row left out in turn, or the folds of `cv`. "auto" leaves out rows, unless `cv`
-        is a splitter or a list of splits, as groups and time series need them.
-    cv : int, splitter or iterable of splits, default=5
-        Folds of "cv", and of an estimator.
+        If False, all features share one alpha.
+    cv : int, splitter or iterable of splits, optional
+        None leaves out each row in turn, which costs no more than one fit of the ridge model. An integer is a number of
+        folds, stratified if y holds labels. A splitter or a list of splits is used as it is: groups and time series
+        need one. With `estimator`, None means 5 folds, since leaving out each row would take a fit per row.
     task : {"auto", "regression", "classification"}, default="auto"
-        What y is. "auto" takes for labels what is not a number, two whole numbers, and whole numbers that are numbered
-        through from 0 or 1, at most 100, of which each occurs in five rows or more; `task_` says what it took.
+        Kind of y. "auto" takes as labels: values that are not numbers, two integers, and consecutive integers from 0 or
+        1, at most 100, if each occurs in at least five rows. `task_` tells the result.
     ridge : float, default=10.0
         Penalty of the ridge model on squared coefficients, as in `sklearn.linear_model.Ridge`; at least a millionth of
         the number of rows. Features lie in [0, 1], or are normal scores.
     estimator : scikit-learn estimator, optional
-        A model to judge by instead of the ridge model. It is fitted for every alpha, feature, fold and pass.
+        A model to score alphas by instead of the ridge model. It is fitted once per alpha, feature, fold and pass.
     scoring : str or callable, optional
         Score of the estimator; its own by default.
     max_passes : int, default=3
-        How often features are visited, at most.
-    kernel, order, output_distribution, out_of_range, n_quantiles, n_jobs, copy
+        Maximum number of passes over all features.
+    kernel, order, output_distribution, out_of_range, max_knots, n_jobs, copy
         As in `KDITransformer`.
 
     Attributes
     ----------
     alpha_ : ndarray of shape (n_features,)
-        The alphas that were chosen.
+        The chosen alphas.
     common_alpha_ : float
-        The alpha that was chosen for all features alike, from which they set out.
+        The alpha chosen for all features together, from which each feature starts.
     alphas_ : ndarray of shape (n_alphas,)
-        What was chosen from, ascending.
+        The candidates, ascending.
     scores_ : ndarray of shape (n_alphas, n_features), or (n_alphas, 1) with per_feature=False
-        The score with a feature at each alpha and the others as they were when it was visited last. Of the ridge model,
-        the share of the variance of y (of the indicators of classes) that is explained in rows left out.
+        The score with a feature at each alpha, the others as they were at its last visit. For the ridge model, the
+        explained share of the variance of y (or of the indicators of classes) in rows left out.
     standard_errors_ : ndarray of the shape of `scores_`
         Standard errors of the differences to the score at `reference_alpha_`.
     reference_alpha_ : float
         `common_alpha_`, or 1 (the nearest to it) with per_feature=False.
     best_score_, base_score_ : float
-        The score with the alphas that were chosen, and with all at 1. The first is too good, being the best of many.
+        The score with the chosen alphas, and with all at 1. `best_score_` is optimistically biased, as the maximum over
+        many choices.
     task_ : {"regression", "classification"}
     n_passes_ : int
-        How often features were visited.
+        Number of passes over all features.
     bandwidth_, data_min_, data_max_, error_bound_, n_knots_, references_, quantiles_, sketches_, maps_
         As in `KDITransformer`.
     n_samples_seen_, n_features_in_, feature_names_in_
 
     Notes
     -----
-    The data is read once, for all alphas and, where these divide the rows, for all folds: the sketch of a training fold
-    is the sum of the sketches of the other folds. Folds that overlap otherwise, and more than 61, are sketched each by
-    itself. NaN takes the mean of the feature in the ridge model; an estimator is given NaN.
+    The data is read once for all alphas and, if the folds partition the rows, for all folds: the sketch of a training
+    fold is the sum of the sketches of the other folds. Folds that overlap otherwise, and more than 61 folds, are
+    sketched one by one. If each row is left out in turn, the maps are those of all rows; with folds, the maps of a fold
+    have not seen its rows. The ridge model takes the mean of the feature for NaN; an estimator gets NaN.
 
-    Memory is needed for the features once more (once a fold), some three times rows × alphas, and up to 256 MB for
-    candidate columns that are kept.
+    Memory is needed for the features once more (once per fold), about three times rows × alphas, and up to 256 MB for
+    candidate columns that are cached.
 
-    A sample weight of 2 is a repetition, of which one is left out at a time ("cv" leaves out both). The penalty is in
-    units of rows, so that weights had better not sum to 1.
+    A sample weight of 2 is a repetition: one of the two is left out at a time, but folds leave out both. The penalty is
+    in units of rows: do not normalise weights to sum to 1.
 
     Examples
     --------
@@ -123,8 +128,7 @@ class KDITransformerCV(BaseKDITransformer):
         alphas: Any = None,
         *,
         per_feature: bool = True,
-        criterion: Literal["auto", "loo", "cv"] = "auto",
-        cv: Any = 5,
+        cv: Any = None,
         task: Task = "auto",
         ridge: float = 10.0,
         estimator: Any = None,
@@ -134,13 +138,12 @@ class KDITransformerCV(BaseKDITransformer):
         order: int = 4,
         output_distribution: str = "uniform",
         out_of_range: OutOfRange = "clip",
-        n_quantiles: int | None = None,
+        max_knots: int | None = None,
         n_jobs: int | None = None,
         copy: bool = True,
     ) -> None:
         self.alphas = alphas
         self.per_feature = per_feature
-        self.criterion = criterion
         self.cv = cv
         self.task = task
         self.ridge = ridge
@@ -151,12 +154,12 @@ class KDITransformerCV(BaseKDITransformer):
         self.order = order
         self.output_distribution = output_distribution
         self.out_of_range = out_of_range
-        self.n_quantiles = n_quantiles
+        self.max_knots = max_knots
         self.n_jobs = n_jobs
         self.copy = copy
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Choose the alphas, and learn the transformation of each feature.
+        """Choose the alphas and learn the transformation of each feature.
 
         Parameters
         ----------
@@ -168,16 +171,16 @@ class KDITransformerCV(BaseKDITransformer):
         """
         kernel = self._check_parameters()
         alphas = check_alphas(self.alphas)
-        X = _in_memory(X, type(self).__name__)
-        table, weights = self._read_whole(X, sample_weight)
+        X = _in_memory(X)
+        table, weights = self._read_anew(X, sample_weight)
         target = as_target(type(self).__name__, y, table)
         self._check_weights(weights)
         mass = np.ones(len(table)) if weights is None else weights
         labels = self._has_labels(target, mass)
         splits = self._splits(X, target, mass, labels)
         every_fold = [fitted for fitted, _ in splits] + [np.arange(len(table))]
-        sketches, seen = sketch_folds(table, weights, every_fold, kernel, float(alphas[0]), self.n_jobs)
-        check_finite(self, seen.infinite_columns)
+        sketches, stats = sketch_folds(table, weights, every_fold, kernel, float(alphas[0]), self.n_jobs)
+        check_finite(self, stats.infinite_columns)
         for fold in sketches:
             self._check_ranges(fold)
         folds = self._candidates(table, mass, alphas, kernel, splits, sketches)
@@ -186,7 +189,7 @@ class KDITransformerCV(BaseKDITransformer):
             criterion = self._ridge_criterion(folds, target_matrix(target, labels, mass), mass, splits)
         else:
             criterion = self._estimator_criterion(folds, target, weights, splits)
-        found = descend(
+        descent = descend(
             criterion,
             _nearest_to_one(alphas),
             per_feature=self.per_feature,
@@ -194,12 +197,14 @@ class KDITransformerCV(BaseKDITransformer):
             max_passes=self.max_passes,
         )
         self.task_ = "classification" if labels else "regression"
-        self._keep(found, alphas)
-        self._set_sketches(self._coarsen(sketches[-1], kernel), len(table), kernel)
-        return self._build_maps()
+        self._set_scores(descent, alphas)
+        chosen = alphas[descent.choice]
+        return self._set_sketches(
+            coarsen_sketches(sketches[-1], chosen, kernel), len(table), chosen, kernel
+        )._build_maps()
 
     def to_transformer(self) -> KDITransformer:
-        """The fitted KDITransformer with the alphas that were chosen; it can learn from more data."""
+        """Return a fitted KDITransformer with the chosen alphas, which can learn from more data."""
         check_is_fitted(self)
         names = set(KDITransformer._get_param_names()) - {"alpha"}
         model = KDITransformer(self.alpha_.tolist(), **{name: getattr(self, name) for name in names})
@@ -209,7 +214,7 @@ class KDITransformerCV(BaseKDITransformer):
         return model
 
     def to_json(self) -> str:
-        """The fitted transformer as JSON text, without its scores; `KDITransformer.from_json` reads it."""
+        """Return the fitted transformer as JSON text, without its scores; `KDITransformer.from_json` reads it."""
         return self.to_transformer().to_json()
 
     def _has_labels(self, target: Any, mass: Float64Array) -> bool:
@@ -217,20 +222,24 @@ class KDITransformerCV(BaseKDITransformer):
             return bool(is_classifier(self.estimator))
         return are_labels(target, self.task, mass)
 
-    def _splits(self, X: Any, target: Any, mass: Float64Array, labels: bool) -> list[tuple[Int64Array, Int64Array]]:
-        """Rows to fit to and rows to judge by, of each fold; none where each row is left out in turn."""
-        plain = self.cv is None or is_integer(self.cv)
-        if self.estimator is None and (self.criterion == "loo" or (self.criterion == "auto" and plain)):
+    def _splits(self, X: Any, target: Any, mass: Float64Array, labels: bool) -> list[Split]:
+        """Return the splits of the rows into folds; none if each row is left out in turn."""
+        if self.cv is None and self.estimator is None:
             return []
-        every = np.arange(len(target))
-        splits = check_cv(self.cv, target, classifier=labels).split(X, target)
-        found = [(every[fitted], every[tested]) for fitted, tested in splits]
-        if not found:
-            raise ValueError("cv has no folds; an iterator of splits has none left after one use.")
-        for k, split in enumerate(found):
-            if not all(mass[rows].any() for rows in split):
-                raise ValueError(f"cv must leave rows to fit to and rows to judge by, and its fold {k} has none.")
-        return found
+        cv = ESTIMATOR_FOLDS if self.cv is None else self.cv
+        rows = np.arange(len(target))
+        splits = [
+            (rows[fitted], rows[tested])  # splits may be masks
+            for fitted, tested in check_cv(cv, target, classifier=labels).split(X, target)
+        ]
+        if not splits:
+            raise ValueError("cv must have at least one split, got none; an iterator is exhausted after one fit.")
+        for k, split in enumerate(splits):
+            if not all(mass[part].any() for part in split):
+                raise ValueError(
+                    f"cv must leave rows of positive weight both to fit to and to score, but split {k} does not."
+                )
+        return splits
 
     def _candidates(
         self,
@@ -238,24 +247,24 @@ class KDITransformerCV(BaseKDITransformer):
         mass: Float64Array,
         alphas: Float64Array,
         kernel: Kernel,
-        splits: list[tuple[Int64Array, Int64Array]],
+        splits: list[Split],
         sketches: list[list[Sketch]],
     ) -> list[CandidateColumns]:
-        """What every alpha makes of the rows of each fold, or of all rows where there are no folds."""
+        """Return the rows of each fold transformed with every alpha; all rows if there are no folds."""
         n_threads = count_threads(self.n_jobs, len(table))
         keep = max(len(splits), 1) * table.size * len(alphas) <= KEPT_VALUES
 
-        def apply(one: ColumnMap, values: Float64Array, out: Float64Array) -> None:
-            forward([one], values[:, None], out[:, None], self.out_of_range, n_threads)
+        def apply(column_map: ColumnMap, values: Float64Array, out: Float64Array) -> None:
+            forward([column_map], values[:, None], out[:, None], self.out_of_range, n_threads)
             if self.output_distribution == "normal":
                 to_normal(out)
 
         found = []
-        for k, fold in enumerate(sketches[:-1] or sketches):  # the last are those of all rows
+        for k, fold in enumerate(sketches[:-1] or sketches):  # the last ones are of all rows
             rows, fitted = (np.concatenate(splits[k]), mass[splits[k][0]]) if splits else (None, mass)
-            tables = maps_by_alpha(fold, alphas, kernel, self.n_quantiles)
-            known = fitted if self.estimator is None else None
-            found.append(CandidateColumns(tables, apply, table, rows, len(fitted), known, keep))
+            maps = maps_by_alpha(fold, alphas, kernel, self.max_knots)
+            filling = fitted if self.estimator is None else None
+            found.append(CandidateColumns(maps, apply, table, rows, len(fitted), filling, keep))
         return found
 
     def _ridge_criterion(
@@ -263,7 +272,7 @@ class KDITransformerCV(BaseKDITransformer):
         folds: list[CandidateColumns],
         targets: Float64Array,
         mass: Float64Array,
-        splits: list[tuple[Int64Array, Int64Array]],
+        splits: list[Split],
     ) -> RidgeCriterion:
         every = np.arange(len(mass))
         orders = [every if fold.rows is None else fold.rows for fold in folds]
@@ -279,7 +288,7 @@ class KDITransformerCV(BaseKDITransformer):
         folds: list[CandidateColumns],
         target: Any,
         weights: Float64Array | None,
-        splits: list[tuple[Int64Array, Int64Array]],
+        splits: list[Split],
     ) -> EstimatorCriterion:
         orders = [np.concatenate(split) for split in splits]
         return EstimatorCriterion(
@@ -290,36 +299,31 @@ class KDITransformerCV(BaseKDITransformer):
             check_scoring(self.estimator, self.scoring),
         )
 
-    def _keep(self, found: Descent, alphas: Float64Array) -> None:
-        self._chosen = alphas[found.choice]
-        self.alphas_, self.common_alpha_ = alphas, float(alphas[found.common])
-        self.reference_alpha_ = float(alphas[found.reference])
-        self.scores_, self.standard_errors_ = found.scores, found.errors
-        self.base_score_, self.best_score_, self.n_passes_ = found.base_score, found.best_score, found.n_passes
+    def _set_scores(self, descent: Descent, alphas: Float64Array) -> None:
+        self.alphas_, self.common_alpha_ = alphas, float(alphas[descent.common])
+        self.reference_alpha_ = float(alphas[descent.reference])
+        self.scores_, self.standard_errors_ = descent.scores, descent.errors
+        self.base_score_, self.best_score_ = descent.base_score, descent.best_score
+        self.n_passes_ = descent.n_passes
 
     def _check_weights(self, weights: Float64Array | None) -> None:
         if weights is None:
             return
         if weights.max() > MOST_WEIGHT:
-            raise ValueError(f"sample_weight must be at most {MOST_WEIGHT:g} to tune, got {weights.max()}.")
+            raise ValueError(f"sample_weight must be at most {MOST_WEIGHT:g}, got {weights.max()}.")
         if self.estimator is None:
             return
         if not has_fit_parameter(self.estimator, "sample_weight"):
             raise ValueError(
-                "sample_weight was given, so that estimator must take it in fit, which "
-                f"{type(self.estimator).__name__} does not."
+                "estimator must accept sample_weight in fit when sample_weight is given, got a "
+                f"{type(self.estimator).__name__}."
             )
         if callable(self.scoring) and not hasattr(self.scoring, "set_score_request"):
             raise ValueError(
-                "sample_weight was given, so that scoring must be a name or made by make_scorer, got a plain function."
+                "scoring must be a name or a scorer made by make_scorer when sample_weight is given, got a function."
             )
 
-    def _resolve_alpha(self, weights: Float64Array) -> Float64Array:
-        return self._chosen
-
     def _check_parameters(self) -> Kernel:
-        if self.criterion not in ("auto", "loo", "cv"):
-            raise ValueError(f"criterion must be 'auto', 'loo' or 'cv', got {self.criterion!r}.")
         if self.task not in TASKS:
             raise ValueError(f"task must be one of {list(TASKS)}, got {self.task!r}.")
         if not isinstance(self.ridge, Real) or isinstance(self.ridge, bool) or not 0 < self.ridge < np.inf:
@@ -327,32 +331,38 @@ class KDITransformerCV(BaseKDITransformer):
         if not isinstance(self.per_feature, bool | np.bool_):
             raise ValueError(f"per_feature must be True or False, got {self.per_feature!r}.")
         if not is_integer(self.max_passes) or self.max_passes < 1:
-            raise ValueError(f"max_passes must be a whole number >= 1, got {self.max_passes!r}.")
-        if is_integer(self.cv) and self.cv < 2:
-            raise ValueError(f"cv must be at least 2 folds, got {self.cv!r}.")
+            raise ValueError(f"max_passes must be an integer >= 1, got {self.max_passes!r}.")
+        if not _is_cv(self.cv):
+            raise ValueError(f"cv must be None, an integer >= 2, a splitter or an iterable of splits, got {self.cv!r}.")
         if self.estimator is not None and not hasattr(self.estimator, "fit"):
             raise ValueError(f"estimator must be a scikit-learn estimator, got {self.estimator!r}.")
         if self.estimator is None and self.scoring is not None:
-            raise ValueError(f"scoring is for an estimator, and none was given; got {self.scoring!r}.")
-        if self.estimator is not None and self.criterion == "loo":
-            raise ValueError("an estimator is judged by the folds of cv; criterion must be 'auto' or 'cv', got 'loo'.")
+            raise ValueError(f"scoring must be None if estimator is None, got {self.scoring!r}.")
         return super()._check_parameters()
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
-        if self.estimator is not None:  # it is given NaN
+        if self.estimator is not None:  # it gets NaN
             tags.input_tags.allow_nan = get_tags(self.estimator).input_tags.allow_nan
         return tags
 
 
+def _is_cv(cv: Any) -> bool:
+    """Tell whether `cv` is None, a number of folds, a splitter or an iterable of splits."""
+    if cv is None or isinstance(cv, str):
+        return cv is None
+    return bool(cv >= 2) if is_integer(cv) else hasattr(cv, "split") or isinstance(cv, Iterable)
+
+
 def _nearest_to_one(alphas: Float64Array) -> int:
+    """Return the index of the alpha that is nearest to 1 by their ratio."""
     with np.errstate(divide="ignore"):
         return int(np.abs(np.log(alphas)).argmin())
 
 
-def _in_memory(X: Any, name: str) -> Any:
-    """X as it is, where it is a frame or an array; a Table of Arrow as a frame. What has no rows at hand is refused."""
+def _in_memory(X: Any) -> Any:
+    """Return frames and arrays as they are and a table of Arrow as a frame; raise for tables of unknown rows."""
     try:
         stream = is_source(X)
     except TypeError:  # a table of an engine
@@ -361,7 +371,7 @@ def _in_memory(X: Any, name: str) -> Any:
         return X.to_pandas()
     if stream:
         raise TypeError(
-            f"{name} learns from a table in memory, whose rows are those of y, and got {type(X).__name__}. Tune on a "
-            "sample, and give its alpha_ to KDITransformer for the rest."
+            f"X must be a table in memory, got {type(X).__name__}. Tune on a sample in memory and pass its alpha_ to "
+            "KDITransformer."
         )
     return X
