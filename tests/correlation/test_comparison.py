@@ -24,11 +24,6 @@ def housing():
     return pd.read_csv(HOUSING).drop(columns="MedHouseVal")
 
 
-@pytest.fixture
-def frame(table):
-    return pd.DataFrame(table, columns=NAMES)
-
-
 class TestCaliforniaHousing:
     """What the paper says of the eight features."""
 
@@ -115,6 +110,15 @@ class TestTable:
         found = kdi.compare_correlations(frame, kernel="gaussian").set_index(["first", "second"])
         expected = direct.correlation(frame["a"], frame["b"], kernel="gaussian")
         assert found.loc[("a", "b"), "kdi"] == pytest.approx(expected, abs=1e-9)
+
+    @pytest.mark.parametrize("order", [1, 2])
+    def test_order_of_the_kernel(self, frame, order):
+        found = kdi.compare_correlations(frame, order=order).set_index(["first", "second"])
+        expected = direct.correlation(frame["a"], frame["b"], order=order)
+        assert found.loc[("a", "b"), "kdi"] == pytest.approx(expected, abs=1e-9)
+        usual = kdi.compare_correlations(frame).set_index(["first", "second"])
+        assert abs(found["kdi"] - usual["kdi"]).max() > 1e-3
+        pd.testing.assert_frame_equal(found[["pearson", "spearman"]].loc[usual.index], usual[["pearson", "spearman"]])
 
     @pytest.mark.parametrize("n_resamples", [0, 20])
     def test_kinds(self, frame, n_resamples):
@@ -232,6 +236,7 @@ class TestRefused:
             ("n_resamples", 2.5, r"n_resamples.*2\.5"),
             ("alpha", -1.0, "alpha.*-1.0"),
             ("kernel", "triangle", "kernel.*'triangle'"),
+            ("order", 0, "order.*0"),
             ("weights", -np.ones(500), "weights.*negative"),
         ],
         ids=lambda value: str(value)[:15],

@@ -55,7 +55,7 @@ def test_pairs_that_each_miss_rows_of_their_own(rng):
     table[:, 10] = table[:, 11]  # two that miss the same rows
     alphas = ["scott", 0.0, np.inf, *rng.uniform(0.1, 3, size=9).tolist()]
     weights = rng.integers(1, 4, size=60)
-    matrix, pvalues = kdi.corr(table, alpha=alphas, weights=weights, pvalues=True)
+    matrix, pvalues = kdi.corr_test(table, alpha=alphas, weights=weights)
     for i in range(12):
         for j in range(i):
             pair = kdi.correlation(

@@ -84,6 +84,9 @@ class TestParameters:
             ("alpha", np.ones((2, 2)), ["alpha"]),
             ("kernel", "triangle", ["kernel", "'triangle'", "polyexp", "gaussian"]),
             ("kernel", None, ["kernel", "None", "polyexp", "gaussian"]),
+            ("order", 0, ["order", "0"]),
+            ("order", 1.5, ["order", "1.5"]),
+            ("order", True, ["order", "True"]),
             ("alternative", "both", ["`alternative` must be 'less', 'greater', or 'two-sided'", "both"]),
             ("alternative", None, ["`alternative` must be 'less', 'greater', or 'two-sided'", "None"]),
             ("nan_policy", "drop", ["nan_policy must be one of {'omit', 'propagate', 'raise'}", "drop"]),
@@ -145,13 +148,13 @@ class TestParameters:
             kdi.correlation(X, Y, weights=weights)
 
     @pytest.mark.parametrize("method", [stats.PermutationMethod(n_resamples=9), stats.MonteCarloMethod(n_resamples=9)])
-    def test_resampling_takes_whole_weights(self, method):
-        with pytest.raises(ValueError, match=r"weights.*whole.*1\.5"):
+    def test_resampling_takes_integer_weights(self, method):
+        with pytest.raises(ValueError, match=r"weights must be integers.*1\.5"):
             kdi.correlation(X, Y, weights=[1, 1.5, 1, 1, 1, 1], method=method)
 
-    def test_a_bootstrap_takes_whole_weights(self):
+    def test_a_bootstrap_takes_integer_weights(self):
         result = kdi.correlation(X, Y, weights=[1, 1.5, 1, 1, 1, 1])
-        with pytest.raises(ValueError, match=r"weights.*whole.*1\.5"):
+        with pytest.raises(ValueError, match=r"weights must be integers.*1\.5"):
             result.confidence_interval(method=stats.BootstrapMethod(n_resamples=9))
 
 

@@ -1,5 +1,6 @@
-"""kdi.corr: the matrix against its pairs, pandas' matrices at both limits, labels and missing values."""
+"""kdi.corr and kdi.corr_test: the matrices against their pairs, pandas' at both limits, labels, missing values."""
 
+import inspect
 import re
 import warnings
 
@@ -19,14 +20,6 @@ pytestmark = pytest.mark.numpy_core
 NAMES = ["a", "b", "c", "d"]
 ALPHAS = [0, 0.1, 1.0, "scott", np.inf]
 EVERY_ALPHA = pytest.mark.parametrize("alpha", ALPHAS)
-
-
-@pytest.fixture
-def holes(table, rng):
-    """The table with a tenth of it missing; the last column is whole."""
-    missing = rng.uniform(size=table.shape) < 0.1
-    missing[:, 3] = False
-    return np.where(missing, np.nan, table)
 
 
 def pair_by_pair(table, alpha=1.0, min_periods=1, **options):
@@ -51,20 +44,25 @@ def check_form(matrix):
 
 
 class TestValues:
-    @pytest.mark.parametrize("kernel", ["polyexp", "gaussian"])
     @EVERY_ALPHA
     def test_against_the_direct_sum(self, alpha, kernel, table):
         ours = kdi.corr(table, alpha=alpha, kernel=kernel)
-        levels = [direct.levels(column, alpha, kernel) for column in table.T]
         assert type(ours) is np.ndarray
-        assert_allclose(ours, [[direct.pearson(one, other) for other in levels] for one in levels], rtol=0, atol=1e-9)
+        assert_allclose(ours, direct.matrix(table, alpha, kernel), rtol=0, atol=1e-9)
         check_form(ours)
+
+    @pytest.mark.parametrize("order", [1, 2])
+    def test_orders_of_the_kernel(self, order, table):
+        expected = direct.matrix(table, order=order)
+        assert_allclose(kdi.corr(table, order=order), expected, rtol=0, atol=1e-9)
+        assert_allclose(kdi.corr_test(table, order=order).statistic, expected, rtol=0, atol=1e-9)
+        assert abs(expected - direct.matrix(table)).max() > 1e-3
 
     @pytest.mark.parametrize("weighted", [False, True])
     @EVERY_ALPHA
     def test_pair_by_pair(self, alpha, weighted, table, rng):
         weights = rng.exponential(size=500) if weighted else None
-        ours = kdi.corr(table, alpha=alpha, weights=weights, pvalues=True)
+        ours = kdi.corr_test(table, alpha=alpha, weights=weights)
         statistic, pvalue = pair_by_pair(table, alpha, weights=weights)
         assert_allclose(ours.statistic, statistic, rtol=0, atol=1e-10)
         assert_allclose(ours.pvalue, pvalue, rtol=0, atol=1e-9)
@@ -91,31 +89,31 @@ class TestValues:
     def test_positive_semidefinite(self, table):
         assert np.linalg.eigvalsh(kdi.corr(np.hstack([table, table**2]))).min() > -1e-12
 
-    @pytest.mark.parametrize("pvalues", [False, True])
-    def test_pvalues_on_request(self, pvalues, table):
-        ours = kdi.corr(table, pvalues=pvalues)
-        if pvalues:
-            statistic, pvalue = ours
-            assert ours._fields == ("statistic", "pvalue")
-            assert_array_equal(statistic, kdi.corr(table))
-            assert_array_equal(pvalue, pvalue.T)
-            assert_array_equal(np.diag(pvalue), 0)
-        else:
-            assert ours.shape == (4, 4)
+    def test_statistic_and_pvalue(self, table):
+        ours = kdi.corr_test(table)
+        statistic, pvalue = ours
+        assert type(ours) is kdi.CorrelationMatrix
+        assert ours._fields == ("statistic", "pvalue")
+        assert statistic.shape == pvalue.shape == (4, 4)
+        assert_array_equal(statistic, kdi.corr(table))
+        assert_array_equal(pvalue, pvalue.T)
+        assert_array_equal(np.diag(pvalue), 0)
 
-    def test_alpha_of_each_column(self, table):
+    def test_the_parameters_are_the_same(self):
+        assert inspect.signature(kdi.corr_test).parameters == inspect.signature(kdi.corr).parameters
+
+    def test_alpha_of_each_column(self, table, frame):
         alphas = [0, 0.1, "scott", np.inf]
         expected = pair_by_pair(table, alphas)[0]
         assert_allclose(kdi.corr(table, alpha=alphas), expected, rtol=0, atol=1e-10)
-        frame = pd.DataFrame(table, columns=NAMES)
         named = dict(zip(NAMES[::-1], alphas[::-1], strict=True))
         assert_allclose(kdi.corr(frame, alpha=named), expected, rtol=0, atol=1e-10)
         assert_allclose(kdi.corr(pl.DataFrame(table, schema=NAMES), alpha=named), expected, rtol=0, atol=1e-10)
 
     def test_weights_are_repetitions(self, holes, rng):
         weights = rng.integers(0, 3, size=len(holes))
-        weighted = kdi.corr(holes, weights=weights, pvalues=True)
-        repeated = kdi.corr(np.repeat(holes, weights, axis=0), pvalues=True)
+        weighted = kdi.corr_test(holes, weights=weights)
+        repeated = kdi.corr_test(np.repeat(holes, weights, axis=0))
         assert_allclose(weighted.statistic, repeated.statistic, rtol=0, atol=1e-10)
         assert_allclose(weighted.pvalue, repeated.pvalue, rtol=0, atol=1e-9)
 
@@ -123,9 +121,7 @@ class TestValues:
     def test_threads_do_not_matter(self, missing, rng):
         table = rng.lognormal(size=(3000, 6))
         table[::7, 2] = np.nan if missing else 1.0
-        for one, other in zip(
-            kdi.corr(table, pvalues=True, n_jobs=1), kdi.corr(table, pvalues=True, n_jobs=2), strict=True
-        ):
+        for one, other in zip(kdi.corr_test(table, n_jobs=1), kdi.corr_test(table, n_jobs=2), strict=True):
             assert_array_equal(one, other)
 
     @pytest.mark.parametrize("dtype", [np.float32, np.int16, bool, object])
@@ -145,7 +141,7 @@ class TestMissing:
     @EVERY_ALPHA
     def test_each_pair_on_its_shared_rows(self, alpha, weighted, holes, rng):
         weights = rng.exponential(size=len(holes)) if weighted else None
-        ours = kdi.corr(holes, alpha=alpha, weights=weights, pvalues=True)
+        ours = kdi.corr_test(holes, alpha=alpha, weights=weights)
         statistic, pvalue = pair_by_pair(holes, alpha, weights=weights)
         assert_allclose(ours.statistic, statistic, rtol=0, atol=1e-10)
         assert_allclose(ours.pvalue, pvalue, rtol=0, atol=1e-9)
@@ -163,7 +159,7 @@ class TestMissing:
         table = np.array(
             [[1, 2, nan], [4, 1, nan], [3, 7, nan], [5, nan, 2], [9, nan, 1], [2, 5, 8.0]],
         )
-        ours = kdi.corr(table, min_periods=min_periods, pvalues=True)
+        ours = kdi.corr_test(table, min_periods=min_periods)
         statistic, pvalue = pair_by_pair(table, min_periods=min_periods)
         assert_allclose(ours.statistic, statistic, rtol=0, atol=1e-12)
         assert_allclose(ours.pvalue, pvalue, rtol=0, atol=1e-7)  # the diagonal's: r = 1 up to rounding
@@ -199,9 +195,10 @@ class TestUndefined:
         table[:, 1] = 7
         frame = pd.DataFrame(table, columns=NAMES)
         with pytest.warns(stats.ConstantInputWarning, match="constant.*'b'") as caught:
-            ours = kdi.corr(frame, alpha=alpha, pvalues=True)
+            ours = kdi.corr_test(frame, alpha=alpha)
         assert len(caught) == 1
         assert "'a'" not in str(caught[0].message)
+        assert caught[0].filename == __file__
         for matrix in ours:
             undefined = np.isnan(matrix.to_numpy())
             assert undefined[1].all()
@@ -210,8 +207,9 @@ class TestUndefined:
 
     def test_constant_columns_of_an_array(self, table):
         table[:, [0, 2]] = 7, 0
-        with pytest.warns(stats.ConstantInputWarning, match=r"0\D*2"):
+        with pytest.warns(stats.ConstantInputWarning, match=r"0\D*2") as caught:
             ours = kdi.corr(table)
+        assert caught[0].filename == __file__
         assert np.isnan(ours).sum() == 12
 
     @pytest.mark.parametrize("alpha", [0.3, 1.0, np.inf])
@@ -255,23 +253,19 @@ def mixed(n=60):
 
 
 class TestFrames:
-    @pytest.mark.parametrize("pvalues", [False, True])
-    def test_pandas(self, holes, pvalues):
+    def test_pandas(self, holes):
         frame = pd.DataFrame(holes, columns=pd.Index(NAMES, name="quantity"), index=np.arange(500)[::-1])
-        expected = kdi.corr(holes, pvalues=pvalues)
-        ours = kdi.corr(frame, pvalues=pvalues)
-        for one, other in zip(ours, expected, strict=True) if pvalues else [(ours, expected)]:
+        ours, expected = ((kdi.corr(one), *kdi.corr_test(one)) for one in (frame, holes))
+        for one, other in zip(ours, expected, strict=True):
             assert isinstance(one, pd.DataFrame)
             pd.testing.assert_index_equal(one.columns, frame.columns)
             pd.testing.assert_index_equal(one.index, frame.columns)
             assert_array_equal(one, other)
 
-    @pytest.mark.parametrize("pvalues", [False, True])
-    def test_polars(self, holes, pvalues):
+    def test_polars(self, holes):
         frame = pl.DataFrame(holes, schema=NAMES)
-        expected = kdi.corr(holes, pvalues=pvalues)
-        ours = kdi.corr(frame, pvalues=pvalues)
-        for one, other in zip(ours, expected, strict=True) if pvalues else [(ours, expected)]:
+        ours, expected = ((kdi.corr(one), *kdi.corr_test(one)) for one in (frame, holes))
+        for one, other in zip(ours, expected, strict=True):
             assert isinstance(one, pl.DataFrame)
             assert one.columns == NAMES
             assert_array_equal(one.to_numpy(), other)
@@ -394,6 +388,7 @@ class TestRefused:
             ("alpha", [1.0, 1.0, -3.0, 1.0], "alpha.*-3.0"),
             ("alpha", {"z": 1.0}, "alpha.*'z'"),
             ("kernel", "triangle", "kernel.*'triangle'"),
+            ("order", 0, "order.*0"),
             ("min_periods", 0.5, "min_periods.*0.5"),
             ("min_periods", "two", "min_periods.*'two'"),
             ("weights", np.r_[-1.0, np.ones(499)], "weights.*negative.*-1"),
@@ -404,14 +399,16 @@ class TestRefused:
         ],
         ids=lambda value: re.sub(r"\s+", " ", str(value))[:20],
     )
-    def test_parameters(self, name, bad, said, table):
+    @pytest.mark.parametrize("function", [kdi.corr, kdi.corr_test])
+    def test_parameters(self, function, name, bad, said, frame):
         with pytest.raises(ValueError, match=said):
-            kdi.corr(pd.DataFrame(table, columns=NAMES), **{name: bad})
+            function(frame, **{name: bad})
 
     def test_a_mapping_without_names(self, table):
         with pytest.raises(ValueError, match=r"alpha.*name"):
             kdi.corr(table, alpha={"a": 1.0})
 
     def test_options_have_names(self, table):
-        with pytest.raises(TypeError):
-            kdi.corr(table, 1.0)
+        for function in (kdi.corr, kdi.corr_test):
+            with pytest.raises(TypeError):
+                function(table, 1.0)

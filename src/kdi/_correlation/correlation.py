@@ -34,8 +34,21 @@ TOO_SMALL = (
 )
 
 
+@public_in("kdi")
 class ConfidenceInterval(NamedTuple):
-    """Ends of a confidence interval."""
+    """The ends of a confidence interval.
+
+    Attributes
+    ----------
+    low, high : float or ndarray
+
+    Examples
+    --------
+    >>> import kdi
+    >>> interval = kdi.correlation([1, 2, 3, 4, 5], [2, 1, 4, 3, 6]).confidence_interval()
+    >>> print(f"{interval.low:.2f} to {interval.high:.2f}")
+    -0.22 to 0.99
+    """
 
     low: Any
     high: Any
@@ -69,22 +82,22 @@ class CorrelationResult(_Significance):
     """
 
     error_bound: Any
-    _pairs: PairedSamples
+    _samples: PairedSamples
     _alternative: Alternative
 
     def confidence_interval(
         self, confidence_level: float = 0.95, method: BootstrapMethod | None = None
     ) -> ConfidenceInterval:
-        """Confidence interval of the correlation coefficient.
+        """Compute a confidence interval of the correlation coefficient.
 
         Parameters
         ----------
         confidence_level : float, default=0.95
         method : scipy.stats.BootstrapMethod, optional
-            Resample the pairs (percentile, basic or BCa); every resample has KD-integrals of its own. By default,
+            Resample the rows (percentile, basic or BCa); every resample has KD-integrals of its own. The default is
             Fisher's transformation, as in `scipy.stats.pearsonr`: arctanh of the coefficient is about normal with
             standard error 1/sqrt(n - 3), which holds for bivariate normal data; docs/correlation.md has the coverage
-            of each on other data.
+            of both on other data.
 
         Returns
         -------
@@ -94,9 +107,9 @@ class CorrelationResult(_Significance):
         if not (isinstance(confidence_level, Real) and 0 < confidence_level < 1):
             raise ValueError(f"`confidence_level` must be a number between 0 and 1, got {confidence_level!r}.")
         if method is None:
-            ends = fisher_interval(self._statistic, self._pairs.n, confidence_level, self._alternative)
+            ends = fisher_interval(self._statistic, self._samples.n, confidence_level, self._alternative)
         elif isinstance(method, BootstrapMethod):
-            ends = bootstrap_interval(self._pairs, confidence_level, method, self._alternative)
+            ends = bootstrap_interval(self._samples, confidence_level, method, self._alternative)
             ends = np.where(np.isnan(self._statistic), np.nan, ends)
         else:
             raise ValueError(f"`method` must be an instance of `BootstrapMethod` or None, got {method!r}.")
@@ -105,7 +118,7 @@ class CorrelationResult(_Significance):
     @property
     def _statistic(self) -> Float64Array:
         """The statistic without the axis that `keepdims` kept."""
-        return np.reshape(self.statistic, self._pairs.undefined.shape)
+        return np.reshape(self.statistic, self._samples.undefined.shape)
 
 
 @public_in("kdi")
@@ -115,6 +128,7 @@ def correlation(
     *,
     alpha: Any = 1.0,
     kernel: KernelName = "polyexp",
+    order: int = 4,
     weights: ArrayLike | None = None,
     axis: int | None = 0,
     nan_policy: str = "propagate",
@@ -122,30 +136,32 @@ def correlation(
     method: PermutationMethod | MonteCarloMethod | None = None,
     keepdims: bool = False,
 ) -> CorrelationResult:
-    """KD-integral correlation of two samples, with a p-value and confidence intervals.
+    """Compute the KD-integral correlation of two samples, with a p-value and confidence intervals.
 
-    Pearson's formula on the kernel density integrals of both. One number, the bandwidth factor `alpha`, moves between
+    This is Pearson's formula on the kernel density integrals of both. The bandwidth factor `alpha` moves it between
     Spearman's rho (0) and Pearson's r (inf): far outliers weigh little, as in rho, and distances count, as in r.
 
     Parameters
     ----------
     x, y : array-like
-        The samples. N-d arrays are broadcast, as in `scipy.stats.pearsonr`.
+        The samples. N-dimensional arrays are broadcast, as in `scipy.stats.pearsonr`.
     alpha : float, "scott", "silverman" or a pair of these, default=1.0
         Bandwidth in units of the standard deviation; a pair has one for x and one for y. 0 is `scipy.stats.spearmanr`,
         inf is `scipy.stats.pearsonr`.
     kernel : {"polyexp", "gaussian"}, default="polyexp"
+    order : int, default=4
+        Order of the polyexp kernel; 4 is close to the Gaussian.
     weights : array-like of shape (n,), optional
-        One weight a row along `axis`. A weight of 2 is a repetition, a weight of 0 a removal: the sample size of
+        One weight per row along `axis`. A weight of 2 is a repetition, a weight of 0 a removal: the sample size of
         p-values and intervals is the sum of the weights.
     axis : int or None, default=0
-        Axis of the rows; None ravels both arrays.
+        The axis along which rows lie; None ravels both arrays.
     nan_policy : {"propagate", "omit", "raise"}, default="propagate"
-        NaN in a slice makes its result NaN, leaves out the row in both samples, or is an error.
+        NaN in a slice makes its result NaN, its row is left out of both samples, or it is an error.
     alternative : {"two-sided", "less", "greater"}, default="two-sided"
     method : scipy.stats.PermutationMethod or scipy.stats.MonteCarloMethod, optional
-        How the p-value is computed. Permutations need no assumption but independent pairs. Monte Carlo draws both
-        samples anew, by default from normal distributions. Both need weights that are whole numbers.
+        How the p-value is computed. Permutations assume only that rows are independent. Monte Carlo draws both samples
+        anew, by default from normal distributions. Both need weights that are integers.
     keepdims : bool, default=False
         Keep `axis` with length 1.
 
@@ -159,8 +175,8 @@ def correlation(
     scipy.stats.ConstantInputWarning
         Where a sample is constant; the result is NaN there.
     RuntimeWarning
-        Where a sample holds infinite values and its alpha is not 0, or where fewer than two rows are left after NaN was
-        left out; the result is NaN there.
+        Where a sample holds infinite values and its alpha is not 0, or where fewer than two rows are left without NaN;
+        the result is NaN there.
 
     Notes
     -----
@@ -169,14 +185,14 @@ def correlation(
     .. math:: r = \\frac{\\sum_n w_n (T_x(x_n) - \\bar T_x)(T_y(y_n) - \\bar T_y)}
         {\\sqrt{\\sum_n w_n (T_x(x_n) - \\bar T_x)^2 \\sum_n w_n (T_y(y_n) - \\bar T_y)^2}}
 
-    The default p-value takes r to be distributed as Pearson's r of n independent normal pairs is, which is
-    beta(n/2 - 1, n/2 - 1) on [-1, 1], as `scipy.stats.pearsonr` does. For KD-integrals this is an approximation;
+    The default p-value assumes, as `scipy.stats.pearsonr` does, that r is distributed as Pearson's r of n independent
+    normal pairs, which is beta(n/2 - 1, n/2 - 1) on [-1, 1]. For KD-integrals this is an approximation;
     docs/correlation.md shows how close it is for normal and heavy-tailed data. Two rows have the p-value 1, at any
-    alpha (`spearmanr` has NaN), and weights that sum to less than 2 have none.
+    alpha (`spearmanr` has NaN), and weights that sum to less than 2 have the p-value NaN.
 
-    Samples of up to 1024 rows are sorted and integrated at the values themselves, in time n log n; longer ones go by
-    cells and tables, in time linear in n, with an error of T of about 1e-8. `error_bound` says what this comes to;
-    outliers, which leave little deviation in T, and very large alphas make it larger.
+    Samples of up to 1024 rows are sorted and integrated at the values themselves, in time n log n. Longer samples are
+    summarised in cells and mapped, in time linear in n, with an error of T of about 1e-8. `error_bound` is the
+    resulting bound for r; it is larger for outliers, which leave little deviation in T, and for very large alphas.
 
     References
     ----------
@@ -201,45 +217,45 @@ def correlation(
         raise ValueError(
             f"`method` must be an instance of `PermutationMethod`, `MonteCarloMethod`, or None, got {method!r}."
         )
-    pairs = read_samples(x, y, axis, nan_policy, weights, _alpha_pair(alpha), get_kernel(kernel))
-    first, second = pairs.units(pairs.x, 0), pairs.units(pairs.y, 1)
+    samples = read_samples(x, y, axis, nan_policy, weights, _alpha_pair(alpha), get_kernel(kernel, order))
+    first, second = samples.to_unit_vectors(samples.x, 0), samples.to_unit_vectors(samples.y, 1)
     statistic = correlate(first, second)
-    n_rows = np.broadcast_to(pairs.n_rows, statistic.shape)
-    statistic = np.where(pairs.undefined, np.nan, np.where(n_rows == 2, np.round(statistic), statistic))
-    _warn(pairs, n_rows, (first.norms == 0) | (second.norms == 0))
+    n_rows = np.broadcast_to(samples.n_rows, statistic.shape)
+    statistic = np.where(samples.undefined, np.nan, np.where(n_rows == 2, np.round(statistic), statistic))
+    _warn(samples, n_rows, (first.norms == 0) | (second.norms == 0))
     if method is None:
-        pvalue = correlation_pvalue(statistic, pairs.n, alternative)
+        pvalue = correlation_pvalue(statistic, samples.n, alternative)
     else:
-        pvalue = np.where(np.isnan(statistic), np.nan, resampled_pvalue(pairs, method, alternative))
+        pvalue = np.where(np.isnan(statistic), np.nan, resampled_pvalue(samples, method, alternative))
     error_bound = np.where(np.isnan(statistic), np.nan, np.minimum(first.errors + second.errors, 2.0))
     if keepdims:
         n_dimensions = max(np.ndim(x), np.ndim(y))
         kept = tuple(range(n_dimensions)) if axis is None else (axis,)
         statistic, pvalue, error_bound = (np.expand_dims(one, kept) for one in (statistic, pvalue, error_bound))
     result = CorrelationResult(statistic[()], pvalue[()])
-    result.error_bound, result._pairs, result._alternative = error_bound[()], pairs, alternative
+    result.error_bound, result._samples, result._alternative = error_bound[()], samples, alternative
     return result
 
 
 def _alpha_pair(alpha: Any) -> tuple[Any, Any]:
-    """One alpha for each sample, checked."""
+    """Check alpha and return one for each sample."""
     single = isinstance(alpha, str) or np.ndim(alpha) == 0
     pair = [alpha, alpha] if single else list(alpha)
     if len(pair) != 2:
-        raise ValueError(f"alpha must be one number or rule, or a pair for x and y, got {alpha!r}.")
+        raise ValueError(f"alpha must be a number, a rule or a pair of these for x and y, got {alpha!r}.")
     for one in pair:
         bandwidth_factor(one, 1.0)
     return pair[0], pair[1]
 
 
-def _warn(pairs: PairedSamples, n_rows: Float64Array, constant: Any) -> None:
-    """The warnings of scipy.stats, about slices whose NaN is not that of the input."""
-    enough = (n_rows >= 2) | (pairs.n >= 2)
+def _warn(samples: PairedSamples, n_rows: Float64Array, constant: Any) -> None:
+    """Warn, as scipy.stats does, of slices that have no correlation for another reason than NaN in the input."""
+    enough = (n_rows >= 2) | (samples.n >= 2)
     if not enough.all():
         warnings.warn(TOO_SMALL, RuntimeWarning, stacklevel=3)
-    judged = enough & ~pairs.undefined
+    judged = enough & ~samples.undefined
     if (constant & judged).any():
         warnings.warn(ConstantInputWarning(CONSTANT), stacklevel=3)
-    samples = zip((pairs.x, pairs.y), pairs.alphas, strict=True)
-    if any((np.isinf(values).any(axis=-1) & judged).any() for values, alpha in samples if alpha != 0):
+    each = zip((samples.x, samples.y), samples.alphas, strict=True)
+    if any((np.isinf(values).any(axis=-1) & judged).any() for values, alpha in each if alpha != 0):
         warnings.warn(INFINITE, RuntimeWarning, stacklevel=3)

@@ -1,4 +1,4 @@
-"""What a correlation of n pairs tells: p-values and confidence intervals, by formula or by resampling."""
+"""P-values and confidence intervals of a correlation, by formula or by resampling."""
 
 from __future__ import annotations
 
@@ -21,19 +21,20 @@ from kdi._correlation.samples import PairedSamples
 from kdi._utils.typing import Float64Array
 
 Alternative = Literal["two-sided", "less", "greater"]
-BATCH = 2**22  # values resampled at once, where the user sets no batch
+BATCH = 2**22  # values resampled at a time, unless the user sets a batch
 
 
 def check_alternative(alternative: Any) -> None:
+    """Raise unless the alternative is one of scipy's three."""
     if alternative not in ("two-sided", "less", "greater"):
         raise ValueError(f"`alternative` must be 'less', 'greater', or 'two-sided', got {alternative!r}.")
 
 
 def correlation_pvalue(statistic: Float64Array, n: Float64Array | float, alternative: Alternative) -> Float64Array:
-    """P-value of a correlation of n independent pairs, by the distribution that Pearson's r has under normality.
+    """Compute the p-value of a correlation of n independent rows by the distribution of Pearson's r under normality.
 
-    r is beta(n/2 - 1, n/2 - 1) on [-1, 1]. Of two pairs nothing can be told: the p-value is 1. Weights that sum to less
-    than 2 are no sample: NaN.
+    r is beta(n/2 - 1, n/2 - 1) on [-1, 1]. Two rows are evidence of nothing: the p-value is 1. Weights that sum to less
+    than 2 are not a sample: the p-value is NaN.
     """
     size = np.broadcast_to(np.asarray(n, dtype=float), statistic.shape)
     tail = {"two-sided": -abs(statistic), "less": statistic, "greater": -statistic}[alternative]
@@ -45,48 +46,48 @@ def correlation_pvalue(statistic: Float64Array, n: Float64Array | float, alterna
 def fisher_interval(
     statistic: Float64Array, n: Float64Array | float, level: float, alternative: Alternative
 ) -> Float64Array:
-    """Low and high end of a confidence interval: arctanh(r) is about normal, with standard error 1/sqrt(n - 3)."""
+    """Compute the ends of a confidence interval: arctanh(r) is about normal, with standard error 1/sqrt(n - 3)."""
     size = np.broadcast_to(np.asarray(n, dtype=float), statistic.shape)
     with np.errstate(divide="ignore", invalid="ignore"):
-        reach = ndtri(0.5 + level / 2 if alternative == "two-sided" else level) / np.sqrt(size - 3)
+        half_width = ndtri(0.5 + level / 2 if alternative == "two-sided" else level) / np.sqrt(size - 3)
         score = np.arctanh(statistic)
-        low, high = np.tanh(score - reach), np.tanh(score + reach)
+        low, high = np.tanh(score - half_width), np.tanh(score + half_width)
     low = np.where((size <= 3) | (alternative == "less"), -1.0, low)
     high = np.where((size <= 3) | (alternative == "greater"), 1.0, high)
     return np.stack([low, high])
 
 
-def resampled_pvalue(pairs: PairedSamples, method: Any, alternative: Alternative) -> Float64Array:
-    """P-value by scipy's PermutationMethod or MonteCarloMethod, one for each slice."""
+def resampled_pvalue(samples: PairedSamples, method: Any, alternative: Alternative) -> Float64Array:
+    """Compute the p-value of each slice by scipy's PermutationMethod or MonteCarloMethod."""
     test = _permutation if isinstance(method, PermutationMethod) else _monte_carlo
-    return _by_slice(pairs.repeated(), lambda one: test(one, method, alternative))
+    return _by_slice(samples.repeated(), lambda some: test(some, method, alternative))
 
 
 def bootstrap_interval(
-    pairs: PairedSamples, level: float, method: BootstrapMethod, alternative: Alternative
+    samples: PairedSamples, level: float, method: BootstrapMethod, alternative: Alternative
 ) -> Float64Array:
-    """Low and high end of a confidence interval by scipy's bootstrap; every resample has integrals of its own."""
+    """Compute the ends of a confidence interval by scipy's bootstrap; every resample has integrals of its own."""
 
-    def interval(one: PairedSamples) -> Float64Array:
+    def interval(some: PairedSamples) -> Float64Array:
         result = bootstrap(
-            (one.x, one.y),
-            one.correlate,
+            (some.x, some.y),
+            some.correlate,
             axis=-1,
             paired=True,
             vectorized=True,
             confidence_level=level,
             alternative=alternative,
-            **_settings(method, one.x.size),
+            **_settings(method, some.x.size),
         )
         return np.clip(np.asarray(result.confidence_interval), -1, 1)  # one-sided ones end at infinity
 
-    ends = _by_slice(pairs.repeated(), interval)
-    return np.broadcast_to(ends, (2, *pairs.undefined.shape))
+    ends = _by_slice(samples.repeated(), interval)
+    return np.broadcast_to(ends, (2, *samples.undefined.shape))
 
 
-def _permutation(pairs: PairedSamples, method: PermutationMethod, alternative: Alternative) -> Float64Array:
-    """Other pairings of the same values: their integrals are the same, so they are taken once."""
-    x, y = pairs.units(pairs.x, 0).vectors, pairs.units(pairs.y, 1).vectors
+def _permutation(samples: PairedSamples, method: PermutationMethod, alternative: Alternative) -> Float64Array:
+    """Test against other pairings of the same values, whose integrals are the same and are computed once."""
+    x, y = samples.to_unit_vectors(samples.x, 0).vectors, samples.to_unit_vectors(samples.y, 1).vectors
 
     def statistic(y: Float64Array, axis: int) -> Float64Array:
         return np.asarray(np.einsum("...n,...n->...", x, y))
@@ -103,18 +104,24 @@ def _permutation(pairs: PairedSamples, method: PermutationMethod, alternative: A
     return np.asarray(result.pvalue)
 
 
-def _monte_carlo(pairs: PairedSamples, method: MonteCarloMethod, alternative: Alternative) -> Float64Array:
-    settings = _settings(method, pairs.x.size)
+def _monte_carlo(samples: PairedSamples, method: MonteCarloMethod, alternative: Alternative) -> Float64Array:
+    """Test against samples drawn from other distributions, by default normal ones."""
+    settings = _settings(method, samples.x.size)
     generator = np.random.default_rng(settings.pop("rng", None))
     settings.setdefault("rvs", (generator.normal, generator.normal))
     result = monte_carlo_test(
-        (pairs.x, pairs.y), statistic=pairs.correlate, axis=-1, vectorized=True, alternative=alternative, **settings
+        (samples.x, samples.y),
+        statistic=samples.correlate,
+        axis=-1,
+        vectorized=True,
+        alternative=alternative,
+        **settings,
     )
     return np.asarray(result.pvalue)
 
 
 def _settings(method: Any, size: int) -> dict[str, Any]:
-    """A ResamplingMethod of scipy as keywords of scipy's function, in batches that memory can hold."""
+    """Convert a ResamplingMethod of scipy to keywords of scipy's function, in batches that fit in memory."""
     names = ("n_resamples", "batch", "method", "rvs", "rng", "random_state")
     settings = {name: getattr(method, name, None) for name in names}
     if settings["batch"] is None:
@@ -122,12 +129,12 @@ def _settings(method: Any, size: int) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if value is not None}
 
 
-def _by_slice(pairs: PairedSamples, function: Callable[[PairedSamples], Float64Array]) -> Float64Array:
-    """All slices at once, or one after the other where rows are left out: they then differ in length."""
-    x, y = np.broadcast_arrays(pairs.x, pairs.y)
-    pairs = replace(pairs, x=x, y=y)
-    if not pairs.has_missing:
-        return function(pairs)
-    results = [function(one) if len(one.x) > 1 else np.nan for one in pairs.slices()]
+def _by_slice(samples: PairedSamples, function: Callable[[PairedSamples], Float64Array]) -> Float64Array:
+    """Apply a function to all slices at once, or to each where rows are left out, as slices then differ in length."""
+    x, y = np.broadcast_arrays(samples.x, samples.y)
+    samples = replace(samples, x=x, y=y)
+    if not samples.has_missing:
+        return function(samples)
+    results = [function(one) if len(one.x) > 1 else np.nan for one in samples.slices()]
     stacked = np.stack(np.broadcast_arrays(*results), axis=-1)
     return stacked.reshape(stacked.shape[:-1] + x.shape[:-1])

@@ -1,4 +1,4 @@
-"""Pairs: two samples along one axis, as scipy.stats reads them, and Pearson's formula on their KD-integrals."""
+"""Paired samples, read as scipy.stats reads them, and Pearson's formula on their KD-integrals."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from kdi._integral.levels import column_levels
 from kdi._numerics.kernels import Kernel
 from kdi._utils.threads import count_threads
 from kdi._utils.typing import Float64Array
-from kdi._utils.validation import as_numbers, as_weights, is_integer
+from kdi._utils.validation import as_numbers, as_weights, check_some_weight, is_integer
 
 Booleans = NDArray[np.bool_]
-UNIT_ROUNDING = 1e-15  # of a correlation: near 1, p-values of few pairs would show it as its square root
+UNIT_ROUNDING = 1e-15  # rounding of a correlation near 1: p-values of small samples would show its square root
 
 
 class UnitVectors(NamedTuple):
@@ -28,60 +28,61 @@ class UnitVectors(NamedTuple):
 
 
 def unit_vectors(
-    rows: Float64Array, weights: Float64Array | None, alphas: list[Any], kernel: Kernel, n_jobs: int | None = None
+    samples: Float64Array, weights: Float64Array | None, alphas: list[Any], kernel: Kernel, n_jobs: int | None = None
 ) -> UnitVectors:
-    """Unit vectors of the integrals of many samples, one a row; NaN is left out of each."""
+    """Compute the unit vectors of the integrals of many samples, one sample per row; NaN is left out of each."""
     factors = np.array([1.0 if isinstance(alpha, str) else alpha for alpha in alphas], dtype=float)
     for j in [j for j, alpha in enumerate(alphas) if isinstance(alpha, str)]:  # the rules depend on the sample's size
-        known = ~np.isnan(rows[j])
+        known = ~np.isnan(samples[j])
         factors[j] = bandwidth_factor(alphas[j], float(known.sum() if weights is None else weights[known].sum()))
-    levels, bounds = column_levels(rows.T, weights, factors, kernel, count_threads(n_jobs, rows.size))
+    levels, bounds = column_levels(samples.T, weights, factors, kernel, count_threads(n_jobs, samples.size))
     vectors = levels.T
     totals = _centre(vectors, weights)
     norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
     with np.errstate(invalid="ignore", divide="ignore"):
         vectors /= norms[:, None]
-        apart = bounds * np.sqrt(totals) / norms
+        distances = bounds * np.sqrt(totals) / norms
     # Two vectors a and b, divided by their norms, are no further apart than 2 |a - b| / (|a| + |b|).
-    return UnitVectors(vectors, norms, np.where(apart < 1, apart / (1 - 0.5 * apart), apart + 2))
+    return UnitVectors(vectors, norms, np.where(distances < 1, distances / (1 - 0.5 * distances), distances + 2))
 
 
 def _centre(levels: Float64Array, weights: Float64Array | None) -> Float64Array:
-    """Take the mean off levels along the last axis, in place, and multiply by the roots of the weights.
+    """Subtract the mean of levels along the last axis, in place, and multiply by the roots of the weights.
 
-    Products of such vectors are the sums of Pearson's formula. NaN counts nothing. Returns the sums of the weights.
+    Products of such vectors are the sums of Pearson's formula. NaN becomes 0, so that it does not count. Return the
+    sums of the weights.
     """
     if weights is None and not np.isnan(levels.sum()):
         levels -= levels.mean(axis=-1, keepdims=True)
         return np.full(levels.shape[:-1], float(levels.shape[-1]))
-    mass = np.where(np.isnan(levels), 0.0, 1.0 if weights is None else weights)
-    total = mass.sum(axis=-1)
-    levels[mass == 0] = 0.0
+    counted = np.where(np.isnan(levels), 0.0, 1.0 if weights is None else weights)
+    total = counted.sum(axis=-1)
+    levels[counted == 0] = 0.0
     with np.errstate(invalid="ignore", divide="ignore"):
-        levels -= ((levels * mass).sum(axis=-1) / total)[..., None]
-    levels *= np.sqrt(mass)
+        levels -= ((levels * counted).sum(axis=-1) / total)[..., None]
+    levels *= np.sqrt(counted)
     return np.asarray(total)
 
 
 @dataclass(frozen=True)
 class PairedSamples:
-    """Two samples, with rows along the last axis; a row that is left out of a pair is NaN in both."""
+    """Two samples, with rows along the last axis; a row that is left out is NaN in both."""
 
     x: Float64Array
     y: Float64Array
     weights: Float64Array | None
-    undefined: Booleans  # slices whose NaN is to be propagated
+    undefined: Booleans  # slices whose NaN propagates to the result
     alphas: tuple[Any, Any]
     kernel: Kernel
 
     @property
     def n(self) -> Float64Array:
-        """Size of each slice's sample: rows, or the sum of their weights."""
+        """Sample size of each slice: the number of rows, or the sum of their weights."""
         return self._sum(self.weights)
 
     @property
     def n_rows(self) -> Float64Array:
-        """Rows of each slice, whatever their weights."""
+        """Number of rows of each slice, whatever their weights."""
         return self._sum(None)
 
     @property
@@ -90,18 +91,18 @@ class PairedSamples:
         return bool(np.isnan(self.x).any())
 
     def correlate(self, x: Float64Array, y: Float64Array, axis: int = -1) -> Float64Array:
-        """The statistic of any two such samples, each with integrals of its own: what resampling calls, many times."""
-        return correlate(self.units(x, 0), self.units(y, 1))
+        """Compute the statistic of two resampled samples, each with integrals of its own; resampling calls this."""
+        return correlate(self.to_unit_vectors(x, 0), self.to_unit_vectors(y, 1))
 
-    def units(self, values: Float64Array, which: int) -> UnitVectors:
-        """Unit vectors of the integrals of the first (0) or second (1) sample."""
+    def to_unit_vectors(self, values: Float64Array, which: int) -> UnitVectors:
+        """Compute unit vectors of the integrals of values in the place of the first (0) or second (1) sample."""
         rows = values.reshape(-1, values.shape[-1])
-        found = unit_vectors(rows, self.weights, [self.alphas[which]] * len(rows), self.kernel)
+        units = unit_vectors(rows, self.weights, [self.alphas[which]] * len(rows), self.kernel)
         outer = values.shape[:-1]
-        return UnitVectors(found.vectors.reshape(values.shape), found.norms.reshape(outer), found.errors.reshape(outer))
+        return UnitVectors(units.vectors.reshape(values.shape), units.norms.reshape(outer), units.errors.reshape(outer))
 
     def repeated(self) -> PairedSamples:
-        """The same pairs without weights: every row as often as its weight says."""
+        """Repeat every row as often as its weight says, so that no weights are left."""
         if self.weights is None:
             return self
         counts = repetitions(self.weights)
@@ -109,7 +110,7 @@ class PairedSamples:
         return replace(self, x=x, y=y, weights=None)
 
     def slices(self) -> list[PairedSamples]:
-        """Each slice by itself, without the rows that are left out."""
+        """Separate the slices, each without the rows that are left out."""
         length = self.x.shape[-1]
         result = []
         for x, y, undefined in zip(
@@ -125,12 +126,12 @@ class PairedSamples:
 
 
 def correlate(x: UnitVectors, y: UnitVectors) -> Float64Array:
-    """The correlations of unit vectors."""
+    """Compute the correlations of unit vectors."""
     return snap_to_unit(np.einsum("...n,...n->...", x.vectors, y.vectors))
 
 
 def snap_to_unit(products: Any) -> Float64Array:
-    """Correlations without the rounding that has moved them off 1 or -1, or beyond."""
+    """Undo the rounding that moved correlations off 1 or -1, or beyond."""
     return np.asarray(np.where(abs(products) > 1 - UNIT_ROUNDING, np.sign(products), products))
 
 
@@ -143,7 +144,7 @@ def read_samples(
     alphas: tuple[Any, Any],
     kernel: Kernel,
 ) -> PairedSamples:
-    """Two samples as users give them; checks and wording are those of scipy.stats.pearsonr and spearmanrho."""
+    """Check and read two samples; the messages are those of scipy.stats.pearsonr and spearmanrho."""
     if nan_policy not in ("propagate", "omit", "raise"):
         raise ValueError(f"nan_policy must be one of {{'omit', 'propagate', 'raise'}}, got {nan_policy!r}.")
     first, second = _read(x, "x"), _read(y, "y")
@@ -162,33 +163,34 @@ def read_samples(
     n = first.shape[-1]
     if n != second.shape[-1]:
         raise ValueError(f"`x` and `y` must have the same length along `axis`, got {n} and {second.shape[-1]}.")
-    mass = as_weights(weights, n, "weights")
-    if mass is not None:
-        if n and not mass.any():
-            raise ValueError("weights are zero in every row, which leaves no row to correlate.")
-        counted = mass > 0
-        first, second, mass = first[..., counted], second[..., counted], mass[counted]
+    row_weights = as_weights(weights, n, "weights")
+    if row_weights is not None:
+        check_some_weight(row_weights, "weights")
+        counted = row_weights > 0
+        first, second, row_weights = first[..., counted], second[..., counted], row_weights[counted]
     n = first.shape[-1]
-    if n < 2 and (mass is None or mass.sum() < 2):  # one row of weight 2 is two rows
-        which = "" if mass is None else " rows of weight > 0"
+    if n < 2 and (row_weights is None or row_weights.sum() < 2):  # one row of weight 2 is two rows
+        which = "" if row_weights is None else " rows of weight > 0"
         raise ValueError(f"`x` and `y` must have length at least 2, got {n}{which}.")
     undefined = np.asarray(_holds_nan(first) | _holds_nan(second))
     if nan_policy == "raise" and undefined.any():
         raise ValueError("The input contains nan values")
     if nan_policy == "omit":
         undefined = np.zeros_like(undefined)
-    values, others = np.ma.filled(first, np.nan), np.ma.filled(second, np.nan)
-    missing = np.isnan(values) | np.isnan(others)
+    first, second = np.ma.filled(first, np.nan), np.ma.filled(second, np.nan)
+    missing = np.isnan(first) | np.isnan(second)
     known = ~missing
     if missing.any() and missing.ndim == 1 and known.sum() > 1:
-        values, others, mass = values[known], others[known], None if mass is None else mass[known]
+        first, second = first[known], second[known]
+        row_weights = None if row_weights is None else row_weights[known]
     elif missing.any():
-        values, others = np.where(missing, np.nan, values), np.where(missing, np.nan, others)
-    return PairedSamples(np.ascontiguousarray(values), np.ascontiguousarray(others), mass, undefined, alphas, kernel)
+        first, second = np.where(missing, np.nan, first), np.where(missing, np.nan, second)
+    x, y = np.ascontiguousarray(first), np.ascontiguousarray(second)
+    return PairedSamples(x, y, row_weights, undefined, alphas, kernel)
 
 
 def _read(values: ArrayLike, name: str) -> Any:
-    """Numbers as an array, masked where the input is."""
+    """Convert a sample to an array of floats, masked where the input is."""
     if np.iscomplexobj(values):
         raise ValueError(f"This function does not support complex data, got {name} of {np.asarray(values).dtype}.")
     if not isinstance(values, np.ma.MaskedArray):
@@ -202,17 +204,16 @@ def _with_axis_last(values: Any, n_dimensions: int, axis: int) -> Any:
 
 
 def _holds_nan(values: Any) -> Any:
-    """Whether slices hold NaN that is not masked."""
+    """Find the slices that hold NaN that is not masked."""
     return np.isnan(np.ma.filled(values, 0.0)).any(axis=-1)
 
 
 def repetitions(weights: Float64Array) -> NDArray[np.int64]:
-    """Weights as numbers of repetitions."""
+    """Convert weights to numbers of repetitions."""
     counts = np.rint(weights).astype(np.int64)
     wrong = weights[counts != weights]
     if len(wrong):
         raise ValueError(
-            "weights must be whole numbers where rows are resampled, for they are repetitions of rows there; "
-            f"got {wrong[0]}."
+            f"weights must be integers where rows are resampled (each is a number of repetitions), got {wrong[0]}."
         )
     return counts
