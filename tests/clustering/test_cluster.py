@@ -1,4 +1,4 @@
-"""kdi.cluster against the method's definition, summed directly, and what holds for every sample."""
+"""kdi.cluster against the method's definition, summed directly; its inputs and its corners."""
 
 import pickle
 
@@ -6,10 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from cluster_oracle import Clusters, mixture
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
+from cluster_oracle import LEVEL, Clusters, assert_turning_points, mixture
 from numpy.testing import assert_allclose, assert_array_equal
 from samples import SAMPLES, sample
 
@@ -18,23 +15,6 @@ import kdi
 pytestmark = pytest.mark.numpy_core
 
 TRUE_NUMBERS = {1: 3, 2: 3, 3: 2, 4: 2, 5: 2}
-LEVEL = 1e-8  # twice what T may be off
-
-
-def assert_turning_points(result, expected):
-    """The numbers of both, and boundaries and centers where the oracle's levels are."""
-    assert result.n_clusters == expected.n_clusters
-    assert result.boundaries.shape == result.depths.shape == (expected.n_clusters - 1,)
-    assert result.centers.shape == result.sizes.shape == (expected.n_clusters,)
-    places = np.empty(len(expected.places))
-    places[::2], places[1::2] = result.centers, result.boundaries
-    levels = expected.levels(places)
-    step = expected.levels(np.nextafter(places, np.inf)) - expected.levels(np.nextafter(places, -np.inf))
-    near = abs(levels - expected.places) <= LEVEL * expected.conditions() + step  # as well as they are determined
-    void = expected.heights < 1e-8 * expected.heights.max()  # a boundary anywhere in empty space
-    assert (near | void).all()
-    assert (expected.density.value(levels[void]) <= 1e-8 * expected.heights.max()).all()
-    assert_allclose(result.depths, expected.depths, rtol=0, atol=LEVEL / expected.density.bandwidth)
 
 
 def assert_agrees(values, **options):
@@ -71,6 +51,18 @@ class TestAgainstTheDefinition:
     def test_alphas_and_kernels(self, number, alpha, kernel):
         result = assert_agrees(mixture(number, 200)[0], alpha=alpha, kernel=kernel)
         assert result.alpha == Clusters([0.0, 1.0] * 100, alpha=alpha).alpha
+
+    @pytest.mark.parametrize("order", [1, 2, 6])
+    def test_orders(self, order):
+        """The order of the kernel, against the KD-integral of that order at every boundary and center."""
+        values = mixture(2, 200)[0]
+        result = kdi.cluster(values, order=order)
+        levels = kdi.KDITransformer(order=order).fit_transform(values[:, None])[:, 0]
+        expected = kdi.cluster(levels, alpha=np.inf)
+        ours = kdi.KDITransformer(order=order).fit(values[:, None])
+        for found, other in ((result.boundaries, expected.boundaries), (result.centers, expected.centers)):
+            assert_allclose(ours.transform(found[:, None])[:, 0], other, rtol=0, atol=1e-6)
+        assert abs(result.boundaries - kdi.cluster(values).boundaries).max() > 1e-4
 
     @pytest.mark.parametrize("bandwidth", ["scott", "silverman", 0.03, 0.1, 0.5, 2])
     @pytest.mark.parametrize("number", [2, 5])
@@ -274,239 +266,3 @@ class TestCorners:
         assert (result.predict_proba(values).argmax(axis=1) == result.labels).mean() > 0.97
         at_centers = result.predict_proba(result.centers).argmax(axis=1)
         assert_array_equal(at_centers, np.arange(result.n_clusters))
-
-
-def closed_to(expected, n_clusters):
-    """The shallowest valleys closed, one at a time."""
-    while expected.n_clusters > n_clusters:
-        expected = expected.closed(int(expected.depths.argmin()))
-    return expected
-
-
-class TestNumberOfClusters:
-    @pytest.mark.parametrize("n_clusters", [1, 2, 3, 5, 8])
-    @pytest.mark.parametrize("number", [1, 4])
-    def test_the_shallowest_valleys_are_closed(self, number, n_clusters):
-        values = mixture(number, 150)[0]
-        expected = closed_to(Clusters(values, bandwidth=0.05), n_clusters)
-        assert expected.n_clusters == n_clusters
-        result = kdi.cluster(values, bandwidth=0.05, n_clusters=n_clusters)
-        assert_turning_points(result, expected)
-        assert_array_equal(result.labels, expected.labels)
-        assert_array_equal(result.sizes, expected.sizes)
-        assert result.alpha == 1.0
-
-    def test_as_many_as_there_are(self):
-        values = mixture(2, 500)[0]
-        plain = kdi.cluster(values)
-        assert_array_equal(kdi.cluster(values, n_clusters=plain.n_clusters).boundaries, plain.boundaries)
-
-    @pytest.mark.parametrize(
-        ("number", "bandwidth", "n_clusters"),
-        [(1, 0.2, 4), (3, 0.2, 3), (3, 0.1, 8), (4, 0.2, 4), (4, "scott", 3), (5, 0.1, 4)],
-    )
-    def test_more_by_another_alpha(self, number, bandwidth, n_clusters):
-        values = mixture(number, 200)[0]
-        assert kdi.cluster(values, bandwidth=bandwidth).n_clusters < n_clusters
-        result = kdi.cluster(values, bandwidth=bandwidth, n_clusters=n_clusters)
-        assert result.n_clusters == n_clusters
-        expected = closed_to(Clusters(values, alpha=result.alpha, bandwidth=bandwidth), n_clusters)
-        assert_turning_points(result, expected)
-        assert_array_equal(result.labels, expected.labels)
-        assert_array_equal(result.sizes, expected.sizes)
-        distance = abs(np.log2(result.alpha))
-        for step in np.arange(-distance + 0.25, distance - 0.2, 0.25):  # none that is nearer has enough
-            assert Clusters(values, alpha=2.0**step, bandwidth=bandwidth).n_clusters < n_clusters
-
-    @pytest.mark.parametrize("alpha", [0, 0.3, np.inf, "scott"])
-    def test_more_from_any_alpha(self, alpha):
-        values = mixture(3, 200)[0]
-        assert kdi.cluster(values, alpha=alpha, bandwidth=0.1).n_clusters < 8
-        assert kdi.cluster(values, alpha=alpha, bandwidth=0.1, n_clusters=8).n_clusters == 8
-
-    @pytest.mark.parametrize("n_clusters", [4, 50])
-    def test_impossible_numbers_say_how_many_there_are(self, n_clusters):
-        values = np.array([1.0, 2.0, 30.0])
-        with pytest.raises(ValueError, match=rf"{n_clusters} clusters.*at most [123]\b"):
-            kdi.cluster(values, n_clusters=n_clusters)
-
-    def test_a_constant_has_no_two_clusters(self):
-        with pytest.raises(ValueError, match=r"2 clusters.*at most 1\b"):
-            kdi.cluster([3.0, 3.0, 3.0], n_clusters=2)
-        assert kdi.cluster([3.0, 3.0, 3.0], n_clusters=1).n_clusters == 1
-
-    def test_numpy_numbers(self):
-        assert kdi.cluster(mixture(3, 100)[0], n_clusters=np.int32(2)).n_clusters == 2
-
-    def test_weights_count_in_the_search(self, rng):
-        values, weights = mixture(3, 150)[0], rng.integers(1, 3, size=150)
-        weighted = kdi.cluster(values, weights=weights, bandwidth=0.1, n_clusters=8)
-        repeated = kdi.cluster(np.repeat(values, weights), bandwidth=0.1, n_clusters=8)
-        assert weighted.alpha == repeated.alpha != 1.0
-        assert_array_equal(weighted.sizes, repeated.sizes)
-
-
-class TestMinSize:
-    @pytest.mark.parametrize("min_size", [0, 1, 2, 5, 12.5, 40, 150, 1000, 0.01, 0.1, 0.45, 0.99])
-    @pytest.mark.parametrize("number", [1, 5])
-    def test_small_clusters_join_behind_the_shallower_valley(self, number, min_size):
-        values = mixture(number, 150)[0]
-        expected = Clusters(values, bandwidth=0.05)
-        least = min_size * 150 if min_size < 1 else min_size
-        while expected.n_clusters > 1 and expected.sizes.min() < least:
-            smallest = int(expected.sizes.argmin())
-            beside = [v for v in (smallest - 1, smallest) if 0 <= v < expected.n_clusters - 1]
-            expected = expected.closed(min(beside, key=lambda v, depths=expected.depths: depths[v]))
-        result = kdi.cluster(values, bandwidth=0.05, min_size=min_size)
-        assert_turning_points(result, expected)
-        assert_array_equal(result.sizes, expected.sizes)
-        assert result.n_clusters == 1 or result.sizes.min() >= least
-
-    def test_outliers_join(self):
-        values = np.concatenate([mixture(3, 300)[0], [1e4]])
-        assert kdi.cluster(values).sizes[-1] == 1
-        assert kdi.cluster(values, min_size=2).sizes[-1] > 1
-
-    def test_weights_are_sizes(self):
-        values, weights = mixture(5, 100)[0], np.full(100, 0.125)
-        assert kdi.cluster(values, weights=weights, min_size=4, bandwidth=0.3).n_clusters == 2
-        assert kdi.cluster(values, weights=weights, min_size=10, bandwidth=0.3).n_clusters == 1
-
-    def test_with_a_number_of_clusters(self):
-        """Every cluster that is left of a number asked for is large enough."""
-        values = mixture(4, 300)[0]
-        result = kdi.cluster(values, bandwidth=0.05, n_clusters=3, min_size=20)
-        assert result.n_clusters == 3
-        assert result.sizes.min() >= 20
-
-
-class TestSignificance:
-    @pytest.mark.parametrize("n", [100, 500])
-    @pytest.mark.parametrize("name", ["normal", "lognormal-1"])
-    def test_chance_valleys_close(self, name, n):
-        samples = [sample(name, n, seed) for seed in range(20)]
-        assert sum(kdi.cluster(x, bandwidth=0.2).n_clusters > 1 for x in samples) >= 10
-        assert sum(kdi.cluster(x, bandwidth=0.2, significance=0.01).n_clusters > 1 for x in samples) <= 2
-
-    @pytest.mark.parametrize("level", [0.05, 0.01, 0.001])
-    @pytest.mark.parametrize("number", [3, 4, 5])
-    def test_real_valleys_stay(self, number, level):
-        for seed in range(5):
-            values, component = mixture(number, 500, seed)
-            result = kdi.cluster(values, significance=level)
-            assert result.n_clusters == 2
-            assert (result.labels == component).mean() > 0.9
-
-    def test_stricter_levels_keep_fewer_and_none_is_new(self):
-        values = mixture(1, 300)[0]
-        found = [kdi.cluster(values, bandwidth=0.05, significance=level) for level in (0.5, 0.1, 0.01, 1e-4, 1e-9)]
-        numbers = [one.n_clusters for one in found]
-        assert numbers == sorted(numbers, reverse=True)
-        assert numbers[0] > numbers[-1]
-        everything = kdi.cluster(values, bandwidth=0.05)
-        for one in found:
-            assert np.isin(one.boundaries, everything.boundaries).all()
-            assert np.isin(one.centers, everything.centers).all()
-
-    def test_more_values_make_the_same_valley_significant(self):
-        """The same density, from a sample that weighs more."""
-        values = mixture(2, 60)[0]
-        options = {"bandwidth": 0.3, "significance": 0.01}
-        numbers = [kdi.cluster(values, weights=np.full(60, w), **options).n_clusters for w in (0.1, 1, 1e5)]
-        assert numbers[0] == 1
-        assert numbers[-1] == kdi.cluster(values, bandwidth=0.3, weights=np.full(60, 1e5)).n_clusters > 1
-        assert numbers == sorted(numbers)
-
-
-numbers = st.one_of(
-    st.floats(-1e3, 1e3, width=32), st.integers(-20, 20).map(float), st.sampled_from([0.0, 1.0, 50.0, 51.0, -300.0])
-)
-samples_of_numbers = arrays(np.float64, st.integers(1, 40), elements=numbers).map(lambda x: x + 0.0)
-OPTIONS = st.fixed_dictionaries(
-    {
-        "alpha": st.sampled_from([0, 0.1, 1.0, "scott", np.inf]),
-        "bandwidth": st.sampled_from(["scott", 0.1, 0.5]),
-        "kernel": st.sampled_from(["gaussian", "polyexp"]),
-    }
-)
-
-
-def clear(result, values):
-    """Whether no valley is about to close, and no value about to change sides."""
-    room = 1e-6 * max(np.ptp(values), 1)
-    return (result.depths > 1e-4).all() and (abs(values[:, None] - result.boundaries) > room).all()
-
-
-def assert_same(result, other, room):
-    """Two results for the same sample, where their valleys are determined."""
-    assert_array_equal(result.sizes, other.sizes)
-    assert_allclose(result.depths, other.depths, rtol=0, atol=1e-5)
-    determined = result.depths < 0.999
-    assert_allclose(result.boundaries[determined], other.boundaries[determined], rtol=0, atol=room)
-
-
-class TestProperties:
-    @settings(max_examples=150)
-    @given(samples_of_numbers, OPTIONS)
-    def test_what_every_result_is(self, values, options):
-        result = kdi.cluster(values, **options)
-        ends = values.min(), values.max()
-        assert (np.diff(result.labels[np.argsort(values, kind="stable")]) >= 0).all()
-        assert_array_equal(result.sizes, np.bincount(result.labels, minlength=result.n_clusters))
-        assert result.sizes.sum() == values.size
-        interleaved = np.empty(2 * result.n_clusters - 1)
-        interleaved[::2], interleaved[1::2] = result.centers, result.boundaries
-        assert (np.diff(interleaved) > 0).all()
-        assert ends[0] <= result.centers[0] <= result.centers[-1] <= ends[1]
-        assert ((result.depths > 0) & (result.depths <= 1)).all()
-        assert_array_equal(result.predict(values), result.labels)
-        assert_array_equal(result.predict(result.centers), np.arange(result.n_clusters))
-        shares = result.predict_proba(values)
-        assert ((shares >= 0) & (shares <= 1)).all()
-        assert_allclose(shares.sum(axis=1), 1, rtol=1e-12)
-
-    @settings(max_examples=60)
-    @given(samples_of_numbers, st.sampled_from([2.0, 0.125, 3.0, 1e-5]), st.integers(-50, 50), OPTIONS)
-    def test_positive_affine_maps(self, values, factor, shift, options):
-        result = kdi.cluster(values, **options)
-        assume(clear(result, values))
-        other = kdi.cluster(values * factor + shift * factor, **options)
-        assert_array_equal(other.labels, result.labels)
-        room = 1e-5 * max(np.ptp(values), 1)
-        determined = result.depths < 0.999
-        back = other.boundaries / factor - shift
-        assert_allclose(back[determined], result.boundaries[determined], rtol=0, atol=room)
-
-    @settings(max_examples=60)
-    @given(samples_of_numbers, st.integers(0, 1000), OPTIONS)
-    def test_the_order_of_rows(self, values, seed, options):
-        result = kdi.cluster(values, **options)
-        assume(clear(result, values))
-        order = np.random.default_rng(seed).permutation(values.size)
-        other = kdi.cluster(values[order], **options)
-        assert_array_equal(other.labels, result.labels[order])
-        assert_same(other, result, 1e-7 * max(np.ptp(values), 1))
-
-    @settings(max_examples=60)
-    @given(samples_of_numbers, OPTIONS)
-    def test_mirrors(self, values, options):
-        result = kdi.cluster(values, **options)
-        assume(clear(result, values))
-        other = kdi.cluster(-values, **options)
-        assert_array_equal(other.labels, result.n_clusters - 1 - result.labels)
-        assert_array_equal(other.sizes, result.sizes[::-1])
-        determined = result.depths < 0.999
-        room = 1e-5 * max(np.ptp(values), 1)
-        assert_allclose(-other.boundaries[::-1][determined], result.boundaries[determined], rtol=0, atol=room)
-
-    @settings(max_examples=25)
-    @given(samples_of_numbers, st.integers(1, 6), OPTIONS)
-    def test_a_number_of_clusters_is_met_or_refused(self, values, n_clusters, options):
-        try:
-            result = kdi.cluster(values, n_clusters=n_clusters, **options)
-        except ValueError as error:
-            assert f"{n_clusters} clusters" in str(error)
-            assert kdi.cluster(values, **options).n_clusters < n_clusters
-        else:
-            assert result.n_clusters == n_clusters == len(result.sizes)
-            assert_array_equal(result.sizes, np.bincount(result.labels, minlength=n_clusters))

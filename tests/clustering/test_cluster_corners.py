@@ -81,7 +81,7 @@ def test_advice_that_could_help(rng):
 
 def test_no_bin_cannot_be_inverted():
     model = KDIDiscretizer(encode="onehot-dense").fit(np.repeat([0.0, 9.0], 20)[:, None])
-    with pytest.raises(ValueError, match="column 0 has no bin in row 1"):
+    with pytest.raises(ValueError, match="column 0 must have a bin, got 0 in all its columns in row 1"):
         model.inverse_transform([[1, 0], [0, 0]])
     with pytest.raises(ValueError, match="Expecting 2, received 3"):
         model.inverse_transform([[1, 0, 0]])

@@ -6,6 +6,9 @@ import pytest
 from cluster_oracle import mixture
 
 import kdi
+from kdi._clustering.clusters import ClusterOptions, cluster_partitioned
+from kdi._tables.arrow_partitions import ArrowPartitions
+from kdi._utils.errors import TableError
 
 pytestmark = pytest.mark.numpy_core
 
@@ -26,10 +29,13 @@ BAD_PARAMETERS = [
     ("bandwidth", False, ["False", "scott"]),
     ("kernel", "triangle", ["'triangle'", "polyexp", "gaussian"]),
     ("kernel", None, ["None", "polyexp", "gaussian"]),
+    ("order", 0, ["0", "integer"]),
+    ("order", 2.5, ["2.5", "integer"]),
+    ("order", None, ["None", "integer"]),
     ("n_clusters", 0, ["0", ">= 1"]),
     ("n_clusters", -2, ["-2", ">= 1"]),
-    ("n_clusters", 2.0, ["2.0", "whole"]),
-    ("n_clusters", 2.5, ["2.5", "whole"]),
+    ("n_clusters", 2.0, ["2.0", "integer"]),
+    ("n_clusters", 2.5, ["2.5", "integer"]),
     ("n_clusters", "auto", ["'auto'", "None"]),
     ("n_clusters", True, ["True"]),
     ("min_size", -1, ["-1", ">= 0"]),
@@ -84,6 +90,7 @@ class TestParameters:
             values,
             alpha=np.float32(0.5),
             bandwidth=np.float64(0.3),
+            order=np.int64(3),
             n_clusters=np.int64(1),
             min_size=np.int32(2),
             significance=np.float32(0.05),
@@ -133,3 +140,26 @@ class TestValues:
     def test_an_infinite_value_without_weight(self):
         with pytest.raises(ValueError, match="finite"):
             kdi.cluster([1.0, 2.0, np.inf], weights=[1.0, 1.0, 0.0])
+
+
+class TestPartitioned:
+    """Errors of `cluster_partitioned` name the column, in the message and as an attribute."""
+
+    @pytest.mark.parametrize(
+        ("values", "said"),
+        [
+            ([1.0, np.inf], "column 'size' must be finite or NaN, got infinite values."),
+            ([np.nan, np.nan], "column 'size' must hold at least one value that is not NaN and has a weight above 0."),
+        ],
+    )
+    def test_values(self, values, said):
+        pa = pytest.importorskip("pyarrow")
+        with pytest.raises(TableError) as caught:
+            cluster_partitioned(ArrowPartitions(pa.table({"size": values})), ClusterOptions())
+        assert str(caught.value) == said
+        assert caught.value.column == "size"
+
+    def test_impossible_numbers(self):
+        pa = pytest.importorskip("pyarrow")
+        with pytest.raises(ValueError, match="column 'size' has no 9 clusters at any alpha"):
+            cluster_partitioned(ArrowPartitions(pa.table({"size": [1.0, 2.0, 30.0]})), ClusterOptions(n_clusters=9))

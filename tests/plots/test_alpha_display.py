@@ -4,10 +4,10 @@ import subprocess
 import sys
 from itertools import pairwise
 
-import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib import pyplot as plt
 from matplotlib.collections import PolyCollection
 from numpy.testing import assert_array_equal
 from sklearn.exceptions import NotFittedError
@@ -17,17 +17,8 @@ from sklearn.pipeline import make_pipeline
 
 import kdi
 
-matplotlib.use("Agg")
-from matplotlib import pyplot as plt
-
 NAMES = ["income", "age", "rooms", "coast"]
 ENDS = (0, *kdi.ALPHAS, np.inf)
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
 
 
 def sample(n=400):
@@ -411,10 +402,10 @@ class TestRefused:
             ({"scores": [[1]]}, r"scores must have shape"),
             ({"scores": [[1], [np.nan]]}, "scores must be finite"),
             ({"standard_errors": [[1]]}, r"standard_errors must have the shape of scores, \(2, 1\)"),
-            ({"chosen": [1, 2]}, "chosen must have one entry for each of 1"),
+            ({"chosen": [1, 2]}, r"chosen must have one entry per feature \(1\), got 2"),
             ({"chosen": [3]}, r"chosen must be among the alphas, got 3"),
             ({"reference": 3}, r"reference must be among the alphas, got 3"),
-            ({"feature_names": ["a", "b"]}, "feature_names must have one entry for each of 1"),
+            ({"feature_names": ["a", "b"]}, r"feature_names must have one entry per feature \(1\), got 2"),
         ],
     )
     def test_numbers_that_do_not_fit(self, given, said):

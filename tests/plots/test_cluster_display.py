@@ -3,48 +3,19 @@
 import subprocess
 import sys
 
-import matplotlib
 import numpy as np
 import pytest
 from cluster_oracle import mixture
-from matplotlib.colors import to_hex
+from display_parts import axes_legend, bars, vertical_lines
+from matplotlib import pyplot as plt
 from numpy.testing import assert_allclose, assert_array_equal
 
 import kdi
-
-matplotlib.use("Agg")
-from matplotlib import pyplot as plt
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
 
 
 @pytest.fixture
 def values():
     return mixture(2, 500)[0]
-
-
-def vertical_lines(ax):
-    """The x of every line that goes straight up."""
-    ends = [(np.asarray(line.get_xdata(), dtype=float), np.asarray(line.get_ydata())) for line in ax.lines]
-    return sorted(float(x[0]) for x, y in ends if len(x) == 2 and x[0] == x[1] and y[0] != y[1])
-
-
-def bars(ax):
-    """Left end, right end, height and colour of every bar that can be seen."""
-    return [
-        (bar.get_x(), bar.get_x() + bar.get_width(), bar.get_height(), to_hex(bar.get_facecolor()))
-        for container in ax.containers
-        for bar in container
-        if bar.get_height() > 0
-    ]
-
-
-def legend(ax):
-    return [text.get_text() for text in ax.get_legend().get_texts()]
 
 
 class TestFigure:
@@ -94,8 +65,8 @@ class TestFigure:
 
     def test_it_says_what_is_what(self, values):
         ax = kdi.ClusterDisplay.from_data(values).ax_
-        text = " ".join([*legend(ax), ax.get_xlabel(), ax.get_ylabel()])
-        assert legend(ax).count("boundaries") == 1
+        text = " ".join([*axes_legend(ax), ax.get_xlabel(), ax.get_ylabel()])
+        assert axes_legend(ax).count("boundaries") == 1
         for word in ("density", "boundaries", "values"):
             assert word in text
 
@@ -119,7 +90,7 @@ class TestFigure:
         display = kdi.ClusterDisplay.from_data(x, bandwidth=2.0)
         assert vertical_lines(display.ax_) == []
         assert sum(height for *_, height, _ in bars(display.ax_)) == len(x)
-        assert "boundaries" not in legend(display.ax_)
+        assert "boundaries" not in axes_legend(display.ax_)
 
     def test_missing_values_are_left_out(self, values):
         holes = np.insert(values, 3, np.nan)
@@ -161,7 +132,7 @@ class TestFigure:
 
 class TestUse:
     def test_options_reach_cluster(self, values):
-        options = {"alpha": 0.5, "bandwidth": 0.05, "kernel": "gaussian", "n_clusters": 4}
+        options = {"alpha": 0.5, "bandwidth": 0.05, "kernel": "polyexp", "order": 2, "n_clusters": 4}
         display = kdi.ClusterDisplay.from_data(values, **options)
         assert_array_equal(vertical_lines(display.ax_), kdi.cluster(values, **options).boundaries)
 
@@ -218,7 +189,7 @@ class TestRefused:
             kdi.ClusterDisplay.from_data(bad)
 
     def test_no_weight_to_draw(self, values):
-        with pytest.raises(ValueError, match="x must hold at least one value that is not NaN and has a weight"):
+        with pytest.raises(ValueError, match="x must hold at least one value that is not NaN and has a weight above 0"):
             kdi.ClusterDisplay(kdi.cluster(values), [1.0, np.nan], weights=[0, 1])
 
     def test_a_bad_option_leaves_no_figure_behind(self, values):

@@ -3,19 +3,16 @@
 import subprocess
 import sys
 
-import matplotlib
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from matplotlib import pyplot as plt
 from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.container import ErrorbarContainer
 from scipy.stats import ConstantInputWarning
 
 import kdi
-
-matplotlib.use("Agg")
-from matplotlib import pyplot as plt
 
 NAMES = ["rooms", "bedrooms", "income", "age"]
 KINDS = {
@@ -25,12 +22,6 @@ KINDS = {
 }
 EVERY_KIND = pytest.mark.parametrize("kind", KINDS)
 EITHER = pytest.mark.parametrize("against", ["pearson", "spearman"])
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
 
 
 @pytest.fixture

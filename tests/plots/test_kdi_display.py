@@ -1,6 +1,5 @@
 """kdi.KDIDisplay: curves, densities before and after, and what a picture says of what it leaves out."""
 
-import matplotlib
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -13,16 +12,7 @@ from sklearn.datasets import load_wine
 
 import kdi
 
-matplotlib.use("Agg")
-from matplotlib import pyplot as plt
-
 NAMES = ["normal", "lognormal", "cauchy", "count"]
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
 
 
 @pytest.fixture
@@ -331,7 +321,7 @@ class TestFromNumbers:
             ({"alphas": [0, 1]}, r"curves must have shape \(2, 2\).*got \(1, 2\)"),
             ({"curves": [0, 1]}, r"curves must have shape \(1, 2\).*got \(2,\)"),
             ({"before": [1]}, r"before must have the shape of x, \(2,\), got \(1,\)"),
-            ({"after": []}, "after must have one pair for each of 1 alphas, got 0"),
+            ({"after": []}, r"after must have one pair per alpha \(1\), got 0"),
             ({"after": [([0, 1], [1])]}, "after must be pairs"),
             ({"after": [[0.5]]}, "after must be pairs"),
             ({"after": [3]}, "after must be pairs"),

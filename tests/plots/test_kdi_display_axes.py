@@ -1,23 +1,14 @@
 """kdi.KDIDisplay in axes that were given, several in the same axes, and names of features."""
 
-import matplotlib
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from display_parts import density_above, legend, notes
+from matplotlib import pyplot as plt
 from matplotlib.collections import PolyCollection
 
 import kdi
-
-matplotlib.use("Agg")
-from matplotlib import pyplot as plt
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
 
 
 @pytest.fixture
@@ -41,13 +32,13 @@ class TestAxes:
             kdi.KDIDisplay.from_data(values, ax=ax)
         figure.canvas.draw()
         displays = [ax._kdi_margins for ax in grid.ravel()]
-        boxes = [[one.bbox for one in (m.ax, m.above, m.beside, m.roof)] for m in displays]
+        boxes = [[one.bbox for one in (m.ax, m.above, m.beside, m.legend_axes)] for m in displays]
         for k, own in enumerate(boxes):
             for box in own:
                 assert figure.bbox.x0 <= box.x0 < box.x1 <= figure.bbox.x1
                 assert figure.bbox.y0 <= box.y0 < box.y1 <= figure.bbox.y1
-            ax, above, beside, roof = own
-            assert ax.y1 < above.y0 < above.y1 <= roof.y0 and ax.x1 < beside.x0
+            ax, above, beside, top = own
+            assert ax.y1 < above.y0 < above.y1 <= top.y0 and ax.x1 < beside.x0
             assert not any(box.overlaps(other) for others in boxes[k + 1 :] for box in own for other in others)
 
     def test_that_are_given(self, values):
@@ -108,7 +99,7 @@ class TestGrid:
         assert right <= figure.bbox.x1
 
     def test_in_any_order(self, values):
-        """Legends of one line and of several; the roofs are as high as they need be."""
+        """Legends of one line and of several; their axes are as high as they need be."""
         found = []
         for order in ([0, 1, 2], [2, 1, 0]):
             figure, grid = plt.subplots(1, 3, figsize=(8, 4), layout="constrained")
@@ -117,8 +108,8 @@ class TestGrid:
             figure.canvas.draw()
             found.append([ax.get_position().height for ax in grid])
             for ax in grid:
-                roof = ax._kdi_margins.roof
-                assert roof.get_legend().get_window_extent().height <= roof.bbox.height
+                top = ax._kdi_margins.legend_axes
+                assert top.get_legend().get_window_extent().height <= top.bbox.height
         assert found[0] == pytest.approx(found[1], rel=1e-3)
         assert found[0][0] > found[0][2]
 

@@ -3,25 +3,16 @@
 import subprocess
 import sys
 
-import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib import pyplot as plt
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import kdi
 from kdi.compat import kditransform
-
-matplotlib.use("Agg")
-from matplotlib import pyplot as plt
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
 
 
 @pytest.fixture

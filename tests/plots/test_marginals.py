@@ -11,16 +11,16 @@ from scipy.stats import gaussian_kde
 
 import kdi
 from kdi._plots.marginals import (
-    bulk,
+    curve_positions,
     curves_and_densities,
-    density,
     density_after,
+    density_bandwidth,
     density_before,
-    grid,
-    levels,
-    positions,
     quantiles,
-    smoothing,
+    range_without_outliers,
+    reflected_density,
+    sketched_values,
+    transform_feature,
 )
 
 SAMPLES = {
@@ -70,7 +70,7 @@ class TestDensity:
         values = np.concatenate([rng.normal(size=2000), [-60, 60]])
         sketch = kdi.Sketch.from_values(values)
         at = np.linspace(-3, 3, 50)
-        usual = gaussian_kde(values, smoothing(sketch) / values.std(ddof=1))(at)
+        usual = gaussian_kde(values, density_bandwidth(sketch) / values.std(ddof=1))(at)
         assert_allclose(density_before(sketch, at), usual, rtol=1e-6)
 
     def test_of_cells(self, rng):
@@ -79,9 +79,9 @@ class TestDensity:
         sketch = kdi.Sketch.from_values(values)
         assert not sketch.is_exact
         at = np.linspace(values.min(), np.quantile(values, 0.99), 30)
-        expected = reflected(values, smoothing(sketch), values.min(), values.max(), at)
+        expected = reflected(values, density_bandwidth(sketch), values.min(), values.max(), at)
         assert_allclose(density_before(sketch, at), expected, rtol=1e-4, atol=1e-6)
-        assert smoothing(sketch) == pytest.approx(scott(values), rel=1e-3)
+        assert density_bandwidth(sketch) == pytest.approx(scott(values), rel=1e-3)
 
     def test_is_zero_where_nothing_was_seen(self, rng):
         sketch = kdi.Sketch.from_values(rng.uniform(size=100))
@@ -100,7 +100,7 @@ class TestDensity:
 
     def test_is_not_known_where_cells_are_too_wide(self, rng):
         sketch = kdi.Sketch.from_values(rng.normal(size=100_000), cell_width=4.0)
-        assert smoothing(sketch) is None
+        assert density_bandwidth(sketch) is None
         assert density_before(sketch, np.array([0.0])) is None
 
     @given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=40), st.integers(0, 10))
@@ -109,10 +109,10 @@ class TestDensity:
         assume(np.ptp(values) > 1e-6)
         sketch = kdi.Sketch.from_values(values)
         low = sketch.minimum - wider * sketch.range / 10
-        bandwidth = smoothing(sketch)
+        bandwidth = density_bandwidth(sketch)
         steps = np.linspace(low, sketch.maximum, 2 + int(8 * (sketch.maximum - low) / bandwidth))
         assume(len(steps) < 200_000)  # where far outliers are: the picture ends before them
-        found = integral(steps, density(sketch, bandwidth, low, sketch.maximum, steps))
+        found = integral(steps, reflected_density(sketch, bandwidth, low, sketch.maximum, steps))
         assert found == pytest.approx(1, abs=1e-6)
 
     def test_integrates_to_one_of_two_values(self):
@@ -129,43 +129,43 @@ class TestSketches:
 
     def test_positions_stay_within_the_range(self, rng):
         sketch = kdi.Sketch.from_values(rng.uniform(size=1000), cell_width=0.25)
-        assert positions(sketch).min() >= sketch.minimum
-        assert positions(sketch).max() <= sketch.maximum
+        assert sketched_values(sketch).min() >= sketch.minimum
+        assert sketched_values(sketch).max() <= sketch.maximum
 
     def test_grid_has_the_ends_and_the_values(self, rng):
         values = rng.lognormal(size=50)
-        at = grid(kdi.Sketch.from_values(values), -1.0, 100.0)
+        at = curve_positions(kdi.Sketch.from_values(values), -1.0, 100.0)
         assert at[0] == -1 and at[-1] == 100
         assert (np.diff(at) > 0).all()
         assert np.isin(values, at).all()
 
     def test_grid_is_short_for_many_values(self, rng):
         sketch = kdi.Sketch.from_values(rng.normal(size=20_000))
-        assert len(grid(sketch, sketch.minimum, sketch.maximum)) <= 1503
+        assert len(curve_positions(sketch, sketch.minimum, sketch.maximum)) <= 1503
 
 
 class TestBulk:
     def test_is_everything_without_outliers(self, rng):
         for values in (rng.normal(size=500), rng.uniform(size=500), rng.exponential(size=100), np.array([1.0, 2.0])):
-            assert bulk(kdi.Sketch.from_values(values)) == (values.min(), values.max())
+            assert range_without_outliers(kdi.Sketch.from_values(values)) == (values.min(), values.max())
 
     def test_leaves_out_what_is_far(self, rng):
         values = rng.normal(size=1000)
-        low, high = bulk(kdi.Sketch.from_values(np.append(values, [1e6, -1e6])))
+        low, high = range_without_outliers(kdi.Sketch.from_values(np.append(values, [1e6, -1e6])))
         assert -6 < low <= values.min() + 1.5 and values.max() - 1.5 <= high < 6
-        assert bulk(kdi.Sketch.from_values(np.append(values, 1e6)))[0] == values.min()
+        assert range_without_outliers(kdi.Sketch.from_values(np.append(values, 1e6)))[0] == values.min()
 
     def test_one_of_twenty_may_be_left_out(self):
         values = np.arange(20.0)
-        assert bulk(kdi.Sketch.from_values(np.append(values, 1e3)))[1] < 25
-        assert bulk(kdi.Sketch.from_values(np.append(values[:5], 1e3)))[1] == 1e3
+        assert range_without_outliers(kdi.Sketch.from_values(np.append(values, 1e3)))[1] < 25
+        assert range_without_outliers(kdi.Sketch.from_values(np.append(values[:5], 1e3)))[1] == 1e3
 
     def test_many_far_values_are_no_outliers(self, rng):
         values = np.concatenate([rng.normal(size=900), rng.normal(1000, 1, size=100)])
-        assert bulk(kdi.Sketch.from_values(values)) == (values.min(), values.max())
+        assert range_without_outliers(kdi.Sketch.from_values(values)) == (values.min(), values.max())
 
     def test_mostly_one_value(self):
-        assert bulk(kdi.Sketch.from_values(np.append(np.zeros(999), 1.0))) == (0, 1)
+        assert range_without_outliers(kdi.Sketch.from_values(np.append(np.zeros(999), 1.0))) == (0, 1)
 
 
 class TestCurves:
@@ -173,7 +173,7 @@ class TestCurves:
     def test_levels_are_those_of_transform(self, table, output):
         model = kdi.KDITransformer(output_distribution=output).fit(table)
         for j in range(4):
-            assert_array_equal(levels(model, j, table[:, j]), model.transform(table)[:, j])
+            assert_array_equal(transform_feature(model, j, table[:, j]), model.transform(table)[:, j])
 
     def test_the_range_is_that_of_both(self, table):
         """Of what was fitted, and of what was seen."""

@@ -2,40 +2,36 @@
 
 import inspect
 import re
+import subprocess
+import sys
 from itertools import pairwise
 
 import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib import pyplot as plt
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 import kdi
 from kdi._plots import style
 
-matplotlib.use("Agg")
-from matplotlib import pyplot as plt
-
 RNG = np.random.default_rng(0)
 FRAME = pd.DataFrame(RNG.lognormal(sigma=1.5, size=(300, 3)), columns=["income", "age", "rooms"])
 VALUES = np.concatenate([RNG.normal(0, 1, 200), RNG.normal(8, 1, 200)])
 TUNED = kdi.KDITransformerCV([0.1, 1, 10]).fit(FRAME, np.log(FRAME["income"]) + FRAME["age"])
+BINNED = kdi.KDIDiscretizer().fit(FRAME)
 COMPARED = kdi.compare_correlations(FRAME, n_resamples=5, rng=0)
 DISPLAYS = {
     "kdi": lambda ax=None: kdi.KDIDisplay.from_estimator(TUNED, feature="income", ax=ax),
     "alpha": lambda ax=None: kdi.AlphaDisplay.from_estimator(TUNED, features="income", ax=ax),
     "correlation": lambda ax=None: kdi.CorrelationDisplay(COMPARED).plot(ax),
     "cluster": lambda ax=None: kdi.ClusterDisplay.from_data(VALUES, ax=ax),
+    "bins": lambda ax=None: kdi.ClusterDisplay.from_estimator(BINNED, feature="age", ax=ax),
 }
 EVERY_DISPLAY = pytest.mark.parametrize("kind", DISPLAYS)
 STRANGE = ["$x$ and $y", "two\nlines", "name " * 60, r"\frac{"]
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
 
 
 def legends(figure):
@@ -192,7 +188,7 @@ class TestLayout:
         assert after[0][0] == pytest.approx(before[0][0], rel=1e-6)
         assert after[0][1] == pytest.approx(before[0][1], rel=1e-6, abs=1e-9)
 
-    @pytest.mark.parametrize("kind", ["alpha", "cluster"])
+    @pytest.mark.parametrize("kind", ["alpha", "cluster", "bins"])
     def test_the_legend_covers_nothing(self, kind):
         for size in [(3.5, 3.0), (7, 4)]:
             figure, ax = plt.subplots(figsize=size, layout="constrained")
@@ -201,9 +197,34 @@ class TestLayout:
             box = ax.get_legend().get_window_extent()
             assert ax.bbox.x0 <= box.x0 and box.x1 <= ax.bbox.x1
             for line in ax.lines:
-                if kind == "cluster" or len(line.get_xdata()) == 3:
+                if kind != "alpha" or len(line.get_xdata()) == 3:
                     points = ax.transData.transform(np.column_stack(line.get_data()))
                     assert not box.count_contains(points)
+
+
+class TestFigures:
+    def test_for_a_file(self):
+        figure = style.new_figure(3, 2)
+        assert figure.get_size_inches().tolist() == [3, 2]
+        assert plt.get_fignums() == []
+
+    def test_pyplot_is_not_needed_for_given_axes(self):
+        code = """
+import sys
+import kdi
+from kdi._plots.style import new_figure
+x = [1.0, 1.2, 1.3, 1.1, 5.0, 5.2, 5.1, 4.9]
+kdi.ClusterDisplay(kdi.cluster(x), x).plot(new_figure(5, 4).subplots())
+assert "matplotlib.pyplot" not in sys.modules
+sys.modules["matplotlib.figure"] = None
+try:
+    new_figure(1, 1)
+except ImportError as error:
+    print(error)
+"""
+        done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert "pip install 'kdi[plot]'" in done.stdout
 
 
 class TestAxes:
@@ -305,11 +326,11 @@ class TestShorten:
         ],
     )
     def test_to_a_number_of_characters(self, words, length, left):
-        assert style.without_middle(words, length) == left
+        assert style.elide_middle(words, length) == left
 
     @pytest.mark.parametrize(
         ("alpha", "said"),
         [(0, "0"), (1, "1"), (0.316, "0.316"), (1234.5, "1234"), (1e5, "1e5"), (2.5e-7, "2.5e-7"), (np.inf, "∞")],
     )
     def test_alphas(self, alpha, said):
-        assert style.alpha_text(alpha) == said
+        assert style.format_alpha(alpha) == said

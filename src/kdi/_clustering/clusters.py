@@ -1,4 +1,4 @@
-"""cluster: the natural groups of one variable."""
+"""cluster: the natural groups of one variable, and the options that it shares with the engines' versions."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from kdi._clustering.queries import ArrayQueries, ColumnQueries, PartitionedQueries, assign_clusters
 from kdi._clustering.valleys import Pruning, Valleys, check_bandwidth, find_valleys, with_n_clusters
 from kdi._integral.bandwidth import bandwidth_factor
-from kdi._numerics.kernels import get_kernel
+from kdi._numerics.kernels import Kernel, get_kernel
 from kdi._sketch.partitions import PartitionedTable, TableSummary
+from kdi._utils.errors import TableError
 from kdi._utils.public import public_in
 from kdi._utils.threads import count_threads
-from kdi._utils.typing import BandwidthRule, Float64Array, KernelName
+from kdi._utils.typing import BandwidthRule, Float64Array, Int64Array, KernelName
 from kdi._utils.validation import as_column, as_weights, is_integer
 
 
@@ -28,22 +29,23 @@ class Clusters:
     Attributes
     ----------
     labels : ndarray of shape (n,)
-        The cluster of each value, counted from the left; -1 for NaN. Lazy where the values are Dask's, None where they
-        are Spark's.
+        The cluster of each value, numbered from the left; -1 for NaN. A lazy collection for Dask, None for Spark.
     boundaries : ndarray of shape (n_clusters - 1,)
-        Where the density of the KD-integral has its valleys, as values of x. A value on a boundary belongs to the
-        right.
+        The valleys of the density of the KD-integral, as values of x. A value on a boundary belongs to the cluster on
+        its right.
     centers : ndarray of shape (n_clusters,)
-        Where it has its peaks, as values of x.
+        The peaks of that density, as values of x.
     n_clusters : int
     edges : ndarray of shape (n_clusters + 1,)
         The smallest value, the boundaries and the largest value.
     sizes : ndarray of shape (n_clusters,)
         Number of values in each cluster, or the sum of their weights.
     depths : ndarray of shape (n_clusters - 1,)
-        How deep each valley is, as a share of the lower of the two peaks beside it: from 0, level, to 1, empty.
+        The depth of each valley as a share of the lower of the two peaks beside it: 0 is level, 1 is empty.
     alpha : float
-        Bandwidth factor of the KD-integral; another than the given one where `n_clusters` asked for it.
+        Bandwidth factor of the KD-integral; it differs from the given one where `n_clusters` required another.
+    valleys : Valleys
+        The map to T and the density of the T, from which `predict_proba` and `density` are computed.
 
     Examples
     --------
@@ -61,7 +63,7 @@ class Clusters:
     sizes: Float64Array
     depths: Float64Array
     alpha: float
-    _valleys: Valleys = field(repr=False)
+    valleys: Valleys = field(repr=False)
 
     @property
     def n_clusters(self) -> int:
@@ -69,11 +71,10 @@ class Clusters:
 
     @property
     def edges(self) -> Float64Array:
-        table = self._valleys.table
-        return np.concatenate([[table.low], self.boundaries, [table.high]])
+        return self.valleys.edges
 
-    def predict(self, x: ArrayLike) -> NDArray[np.int64]:
-        """The cluster of each value; -1 for NaN.
+    def predict(self, x: ArrayLike) -> Int64Array:
+        """Assign each value to its cluster; -1 for NaN.
 
         Parameters
         ----------
@@ -82,7 +83,9 @@ class Clusters:
         return assign_clusters(as_column(x, "x"), self.boundaries)
 
     def predict_proba(self, x: ArrayLike) -> Float64Array:
-        """Each cluster's share of the density at x; where there is next to no density, the whole is its own cluster's.
+        """Return each cluster's share of the density at x.
+
+        Where the density is close to 0, the cluster that x lies in has the share 1.
 
         Parameters
         ----------
@@ -91,18 +94,57 @@ class Clusters:
         Returns
         -------
         ndarray of shape (n, n_clusters)
-            Rows sum to 1; those of NaN are NaN.
+            Rows sum to 1; rows of NaN are NaN.
         """
-        return self._valleys.shares(as_column(x, "x"))
+        return self.valleys.shares(as_column(x, "x"))
 
     def density(self, x: ArrayLike) -> Float64Array:
-        """The density of the KD-integrals at x, whose valleys are the boundaries and whose peaks are the centers.
+        """Evaluate the density of the KD-integrals, with valleys at the boundaries and peaks at the centers.
 
         Parameters
         ----------
         x : array-like of shape (n,)
         """
-        return self._valleys.density_at(as_column(x, "x"))
+        return self.valleys.density_at(as_column(x, "x"))
+
+
+@dataclass(frozen=True)
+class ClusterOptions:
+    """The options of `kdi.cluster` and of its versions for engines: checked once, here.
+
+    The order of the fields is that of the keyword parameters of all these functions.
+    """
+
+    alpha: float | BandwidthRule = 1.0
+    bandwidth: float | BandwidthRule = "scott"
+    kernel: KernelName = "polyexp"
+    order: int = 4
+    n_clusters: int | None = None
+    min_size: float | None = None
+    significance: float | None = None
+
+    def __post_init__(self) -> None:
+        get_kernel(self.kernel, self.order)
+        n_clusters = self.n_clusters
+        if n_clusters is not None and not (is_integer(n_clusters) and n_clusters >= 1):
+            raise ValueError(f"n_clusters must be None or an integer >= 1, got {n_clusters!r}.")
+        Pruning(self.min_size, self.significance)
+        check_bandwidth(self.bandwidth)
+        bandwidth_factor(self.alpha, 1.0)
+
+    @property
+    def integral_kernel(self) -> Kernel:
+        """The kernel of the KD-integral."""
+        return get_kernel(self.kernel, self.order)
+
+    @property
+    def pruning(self) -> Pruning:
+        """Which valleys count."""
+        return Pruning(self.min_size, self.significance)
+
+    def alphas(self, weights: Float64Array) -> Float64Array:
+        """The bandwidth factors of columns with these weights."""
+        return np.array([bandwidth_factor(self.alpha, weight) for weight in weights.tolist()])
 
 
 @public_in("kdi")
@@ -112,17 +154,18 @@ def cluster(
     alpha: float | BandwidthRule = 1.0,
     bandwidth: float | BandwidthRule = "scott",
     kernel: KernelName = "polyexp",
+    order: int = 4,
     n_clusters: int | None = None,
     min_size: float | None = None,
     significance: float | None = None,
     weights: ArrayLike | None = None,
 ) -> Clusters:
-    """Natural groups of one variable, cut at the valleys of the density of its KD-integral.
+    """Find the natural groups of one variable: cut it at the valleys of the density of its KD-integral.
 
     Parameters
     ----------
     x : array-like of shape (n,)
-        The values; NaN is left out and labelled -1.
+        The values; NaN is ignored and labelled -1.
     alpha : float, "scott" or "silverman", default=1.0
         Bandwidth factor of the KD-integral.
     bandwidth : float, "scott" or "silverman", default="scott"
@@ -130,18 +173,20 @@ def cluster(
         `scipy.stats.gaussian_kde`. Smaller ones find more clusters.
     kernel : {"polyexp", "gaussian"}, default="polyexp"
         Kernel of the KD-integral. The density of the integrals is Gaussian.
+    order : int, default=4
+        Order of the polyexp kernel.
     n_clusters : int, optional
-        Exactly so many: the shallowest valleys are closed or, where there are too few, the nearest alpha is taken that
-        has enough. By default, as many as there are valleys, which is the paper's method.
+        Exact number of clusters: the shallowest valleys are closed or, where there are too few, the nearest alpha that
+        has enough is used instead. By default there are as many clusters as the density has peaks, as in the paper.
     min_size : float, optional
-        Clusters of fewer values than this, or of less than this share of them where it is below 1, join the neighbour
-        behind the shallower valley.
+        Clusters with fewer values than this (or with less than this share of the values, if it is below 1) join the
+        neighbour behind the shallower valley.
     significance : float, optional
-        Close valleys that a sample of this size would show by chance: those that are not below the lower peak beside
-        them at this level of significance, for example 0.05.
+        Close valleys that a sample of this size would show by chance: those whose density is not significantly below
+        that of the lower peak beside them at this level, for example 0.05.
     weights : array-like of shape (n,), optional
-        A weight of 2 is a repetition, a weight of 0 a removal. Their sum is the size of the sample, on which the rules
-        for the bandwidth depend: weights that sum to 1 are a sample of one.
+        A weight of 2 repeats a value, a weight of 0 removes it. Their sum is the sample size, on which the bandwidth
+        rules depend: do not normalise weights to sum to 1.
 
     Returns
     -------
@@ -166,57 +211,39 @@ def cluster(
     >>> result.n_clusters, result.labels.tolist(), result.boundaries.round(1).tolist()
     (2, [0, 0, 0, 0, 1, 1, 1, 1, 1], [3.1])
     """
+    options = ClusterOptions(alpha, bandwidth, kernel, order, n_clusters, min_size, significance)
     column = as_column(x, "x")
-    mass = as_weights(weights, len(column), "weights")
-    rows = ArrayQueries(column[:, None], mass, count_threads(None, len(column)))
-    found = _cluster(rows, ClusterOptions(alpha, bandwidth, kernel, n_clusters, min_size, significance))
+    row_weights = as_weights(weights, len(column), "weights")
+    found = _cluster(ArrayQueries(column[:, None], row_weights, count_threads(None, len(column))), options)
     return replace(found, labels=assign_clusters(column, found.boundaries))
 
 
-@dataclass(frozen=True)
-class ClusterOptions:
-    """What `cluster` lets users say, wherever the values are."""
-
-    alpha: Any = 1.0
-    bandwidth: Any = "scott"
-    kernel: KernelName = "polyexp"
-    n_clusters: int | None = None
-    min_size: float | None = None
-    significance: float | None = None
+def cluster_partitioned(table: PartitionedTable, options: ClusterOptions) -> Clusters:
+    """Run `cluster` on the one column of a partitioned table; `labels` are None, for the caller to compute."""
+    column = None if table.names is None else str(table.names[0])
+    return _cluster(PartitionedQueries(table, partial(_check_finite, column=column)), options, column)
 
 
-def cluster_partitioned(parts: PartitionedTable, **options: Any) -> Clusters:
-    """`cluster` of a column that lies in parts; labels are for those who have the values."""
-    return _cluster(PartitionedQueries(parts, _refuse_infinite), ClusterOptions(**options))
-
-
-def _cluster(rows: ColumnQueries, options: ClusterOptions) -> Clusters:
-    chosen = get_kernel(options.kernel)
-    n_clusters = options.n_clusters
-    if n_clusters is not None and not (is_integer(n_clusters) and n_clusters >= 1):
-        raise ValueError(f"n_clusters must be None or a whole number >= 1, got {n_clusters!r}.")
-    prune = Pruning(options.min_size, options.significance)
-    check_bandwidth(options.bandwidth)
-    bandwidth_factor(options.alpha, 1.0)
-    found = prune(find_valleys(rows, partial(_factors, options.alpha), [options.bandwidth], chosen, _name)[0])
+def _cluster(queries: ColumnQueries, options: ClusterOptions, column: str | None = None) -> Clusters:
+    """Find the clusters of the one column that `queries` answer for; messages call it `x` where it has no name."""
+    kernel, pruning, name = options.integral_kernel, options.pruning, _name(column)
+    (found,) = find_valleys(queries, options.alphas, [options.bandwidth], kernel, lambda _: name)
+    found = pruning.apply(found)
     if not found.n_clusters:
-        raise ValueError("x must hold at least one value that is not NaN and has weight.")
-    if n_clusters is not None:
-        found = with_n_clusters(rows, found, int(n_clusters), options.bandwidth, chosen, prune, _name)
+        raise TableError(f"{name} must hold at least one value that is not NaN and has a weight above 0", column=column)
+    if options.n_clusters is not None:
+        n_clusters = int(options.n_clusters)
+        found = with_n_clusters(queries, found, n_clusters, options.bandwidth, kernel, pruning, name)
     boundaries = found.boundaries
-    (sizes,) = rows.weights_between([boundaries])
+    (sizes,) = queries.weights_between([boundaries])
     return Clusters(None, boundaries, found.centers, sizes, found.modes.depths, found.alpha, found)
 
 
-def _factors(alpha: Any, weights: Float64Array) -> Float64Array:
-    return np.array([bandwidth_factor(alpha, weight) for weight in weights.tolist()])
-
-
-def _refuse_infinite(found: TableSummary) -> None:
+def _check_finite(found: TableSummary, column: str | None) -> None:
     if any(found.infinite):
-        raise ValueError("x must be finite or NaN, got infinite values.")
+        raise TableError(f"{_name(column)} must be finite or NaN, got infinite values", column=column)
 
 
-def _name(places: list[int]) -> str:
-    """What the one column is called in messages."""
-    return "x"
+def _name(column: str | None) -> str:
+    """Return what messages call the column."""
+    return "x" if column is None else f"column {column!r}"

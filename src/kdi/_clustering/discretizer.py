@@ -1,4 +1,4 @@
-"""KDIDiscretizer: features in bins that follow their own gaps, as a scikit-learn transformer."""
+"""KDIDiscretizer: cut features into bins at their own gaps, as a scikit-learn transformer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from kdi._clustering.bins import check_n_bins, constant_name, edges_of, intervals, object_array, per_feature_values
+from kdi._clustering.bins import bin_edges, check_n_bins, interval_names, object_array, per_feature_values
 from kdi._clustering.queries import ArrayQueries, ColumnQueries, PartitionedQueries, assign_clusters
 from kdi._clustering.saving import discretizer_from_json, discretizer_to_json
 from kdi._clustering.valleys import Pruning, Valleys, check_bandwidth, find_valleys, with_n_clusters
@@ -22,17 +22,26 @@ from kdi._sketch.partitions import PartitionedTable, TableSummary
 from kdi._tables.arrow_partitions import ArrowPartitions
 from kdi._tables.sources import is_source
 from kdi._tables.streams import transform_source
+from kdi._utils.errors import TableError
 from kdi._utils.public import public_in
 from kdi._utils.threads import count_threads
 from kdi._utils.typing import Float64Array, FloatArray, KernelName
-from kdi._utils.validation import as_table, as_weights, check_feature_names, check_finite, check_jobs, column_names
+from kdi._utils.validation import (
+    as_table,
+    as_weights,
+    check_feature_names,
+    check_finite,
+    check_jobs,
+    check_some_weight,
+    column_names,
+)
 
-UNIFORM_BINS = 5  # as many as KBinsDiscretizer makes by default
-ALLOWED: dict[str, tuple[str, ...]] = {
+UNIFORM_BINS = 5  # the default of KBinsDiscretizer
+ALLOWED_VALUES: dict[str, tuple[str, ...]] = {
     "encode": ("onehot", "onehot-dense", "ordinal"),
     "missing": ("error", "bin"),
     "strategy": ("valley", "uniform"),
-    "inverse": ("center", "median", "midpoint"),
+    "inverse_strategy": ("center", "median", "midpoint"),
 }
 
 
@@ -45,41 +54,44 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     alpha : float, "scott", "silverman", sequence of these or dict by feature name, default=1.0
         Bandwidth factor of the KD-integral; see `KDITransformer`.
     n_bins : "auto", int >= 2, or a sequence of these, default="auto"
-        "auto" makes as many bins as the density has valleys for, or 5 where the strategy is "uniform". A number is met
-        as in `kdi.cluster`.
+        "auto" cuts at every valley of the density, or into 5 bins where the strategy is "uniform". A number of bins is
+        reached as `n_clusters` in `kdi.cluster`.
     bandwidth : float, "scott", "silverman" or a sequence of these, default="scott"
         Bandwidth of the density of the KD-integrals; see `kdi.cluster`.
     encode : {"onehot", "onehot-dense", "ordinal"}, default="onehot"
-        One column a bin, sparse or not, or the number of the bin.
+        One column per bin, sparse or dense, or the number of the bin.
     missing : {"error", "bin"}, default="error"
-        NaN is refused, or is a bin of its own, after the last.
+        Raise an error for NaN, or put NaN into a bin of its own, after the last.
     strategy : {"valley", "uniform"}, default="valley"
-        Cut at the valleys of the density, or the KD-integral at equal steps, which gives smoothed quantiles. Only
-        valleys have a bandwidth, a smallest size and a significance.
+        Cut at the valleys of the density, or at equal steps of the KD-integral, which gives smoothed quantiles.
+        `bandwidth`, `min_size` and `significance` are used for valleys only.
     kernel : {"polyexp", "gaussian"}, default="polyexp"
         Kernel of the KD-integral.
+    order : int, default=4
+        Order of the polyexp kernel.
     min_size, significance : float, optional
         Which valleys count; see `kdi.cluster`.
-    inverse : {"center", "median", "midpoint"}, default="center"
-        What `inverse_transform` gives for a bin: the peak of its density, the median of its values, or its middle.
+    inverse_strategy : {"center", "median", "midpoint"}, default="center"
+        The value that `inverse_transform` returns for a bin: the peak of its density, the median of its values, or the
+        midpoint of its edges.
     n_jobs : int, optional
-        Threads. None takes the cores that are free for large tables.
+        Number of threads. None uses the free cores for large tables.
 
     Attributes
     ----------
     bin_edges_ : ndarray of shape (n_features,), of ndarray of shape (n_bins_[j] + 1,)
-        From the smallest value to the largest; a value on an edge belongs to the right bin. Values outside belong to
-        the first and the last bin.
+        From the smallest value to the largest; a value on an edge belongs to the bin on its right. Values outside
+        belong to the first or the last bin.
     n_bins_ : ndarray of shape (n_features,)
-        Bins of each feature, without that of missing values.
+        Number of bins of each feature, without the bin of missing values.
     centers_ : ndarray of shape (n_features,), of ndarray of shape (n_bins_[j],)
-        The peak of the density in each bin; for equal steps, where the KD-integral is halfway.
+        The peak of the density in each bin; for equal steps, the value where the KD-integral is halfway.
     alpha_ : ndarray of shape (n_features,)
-        The bandwidth factors; another than the given ones where `n_bins` asked for it.
+        The bandwidth factors; they differ from the given ones where `n_bins` required others.
     representatives_ : list of ndarray
-        What `inverse_transform` gives for each bin.
+        The values that `inverse_transform` returns for the bins of each feature.
     valleys_ : list of Valleys
-        What was found of each feature.
+        The map to T and the density of the T of each feature, from which `predict_proba` is computed.
     n_features_in_, feature_names_in_
 
     Examples
@@ -103,9 +115,10 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         missing: Literal["error", "bin"] = "error",
         strategy: Literal["valley", "uniform"] = "valley",
         kernel: KernelName = "polyexp",
+        order: int = 4,
         min_size: float | None = None,
         significance: float | None = None,
-        inverse: Literal["center", "median", "midpoint"] = "center",
+        inverse_strategy: Literal["center", "median", "midpoint"] = "center",
         n_jobs: int | None = None,
     ) -> None:
         self.alpha = alpha
@@ -115,9 +128,10 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.missing = missing
         self.strategy = strategy
         self.kernel = kernel
+        self.order = order
         self.min_size = min_size
         self.significance = significance
-        self.inverse = inverse
+        self.inverse_strategy = inverse_strategy
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -128,20 +142,19 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         X : array-like of shape (n_samples, n_features), or a stream as in `KDITransformer.fit`
         y : ignored
         sample_weight : array-like of shape (n_samples,), or the name of a column of a stream, optional
-            A weight of 2 is a repetition, a weight of 0 a removal; their sum is the size of the sample.
+            A weight of 2 repeats a row, a weight of 0 removes it; the sum of the weights is the sample size.
         """
         self._check_parameters()
         if is_source(X):
             return self._fit_partitions(ArrowPartitions(X, sample_weight, n_jobs=self.n_jobs))
         table = self._read(X, reset=True)
         weights = as_weights(sample_weight, len(table))
-        if weights is not None and not weights.any():
-            raise ValueError("sample_weight is zero in every row, which leaves no row to fit.")
+        check_some_weight(weights, "sample_weight")
         n_threads = count_threads(self.n_jobs, table.size)
-        return self._fit_rows(ArrayQueries(np.asarray(table, dtype=float), weights, n_threads))
+        return self._fit_queries(ArrayQueries(np.asarray(table, dtype=float), weights, n_threads))
 
     def transform(self, X: Any) -> Any:
-        """The bin of every value.
+        """Encode the bin of every value.
 
         Parameters
         ----------
@@ -150,14 +163,14 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         ndarray or sparse matrix
-            Numbers of bins, of shape (n_samples, n_features), or one column a bin. Of a stream, what
-            `KDITransformer.transform` gives.
+            Numbers of bins, of shape (n_samples, n_features), or one column per bin. For a stream, the type that
+            `KDITransformer.transform` returns.
         """
         check_is_fitted(self)
         self._check_parameters()
         if is_source(X):
             if self.encode != "ordinal":
-                raise ValueError(f"the bins of a stream are numbers: encode must be 'ordinal', got {self.encode!r}.")
+                raise ValueError(f"encode must be 'ordinal' to transform a stream, got {self.encode!r}.")
             return transform_source(self, X)
         table = self._read(X, reset=False)
         labels = np.empty(table.shape, dtype=np.int64)
@@ -169,7 +182,7 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self._one_hot(labels, table.dtype)
 
     def predict_proba(self, X: Any) -> Float64Array:
-        """Each bin's share of the density at every value.
+        """Return each bin's share of the density at every value.
 
         Parameters
         ----------
@@ -178,28 +191,28 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         ndarray of shape (n_samples, total number of bins)
-            Feature after feature, as in the one-hot encoding; the shares of each feature sum to 1.
+            Columns as in the one-hot encoding; the shares of each feature sum to 1.
         """
         check_is_fitted(self)
         table = self._read(X, reset=False)
-        parts = []
+        blocks = []
         for j, valleys in enumerate(self.valleys_):
             values = table[:, j].astype(float)
             shares = valleys.shares(values)
             if self.missing == "bin":
-                gone = np.isnan(values)
-                shares[gone] = 0.0
-                shares = np.column_stack([shares, gone])
-            parts.append(shares)
-        return np.hstack(parts)
+                is_missing = np.isnan(values)
+                shares[is_missing] = 0.0
+                shares = np.column_stack([shares, is_missing])
+            blocks.append(shares)
+        return np.hstack(blocks)
 
     def inverse_transform(self, X: Any) -> FloatArray:
-        """A value for every bin: its center, median or midpoint, as `inverse` says; NaN for the bin of missing values.
+        """Replace every bin by its center, median or midpoint, see `inverse_strategy`; missing values become NaN.
 
         Parameters
         ----------
         X : array-like or sparse matrix
-            What `transform` returned.
+            The output of `transform`.
         """
         check_is_fitted(self)
         labels = self._labels(X)
@@ -210,12 +223,12 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return result
 
     def to_json(self) -> str:
-        """The fitted discretizer as JSON text, exact to the last bit; `from_json` reads it."""
+        """Write the fitted discretizer as JSON text, exact to the last bit; `from_json` reads it."""
         return discretizer_to_json(self)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """The discretizer that `to_json` wrote; any other text is a ValueError, and none is ever run.
+        """Read a discretizer that `to_json` wrote; other text raises a ValueError, and no text is executed.
 
         Parameters
         ----------
@@ -225,12 +238,12 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return estimator
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Names of the columns that `transform` returns: the features, or one interval a bin.
+        """Return the names of the columns of `transform`: the features, or one interval per bin.
 
         Parameters
         ----------
         input_features : array-like of str, optional
-            Names of the features; by default those seen in `fit`, or x0, x1, …
+            Names of the features; by default the names seen in `fit`, or x0, x1, …
         """
         check_is_fitted(self)
         names = OneToOneFeatureMixin.get_feature_names_out(self, input_features)
@@ -238,27 +251,27 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return names
         out = []
         for name, edges in zip(names, self.bin_edges_, strict=True):
-            out += [f"{name}_{interval}" for interval in intervals(edges)]
+            out += [f"{name}_{interval}" for interval in interval_names(edges)]
             out += [f"{name}_missing"] * (self.missing == "bin")
         return np.array(out, dtype=object)
 
-    def _fit_partitions(self, parts: PartitionedTable) -> Self:
-        """Find the bins of a table in parts, wherever these are."""
+    def _fit_partitions(self, table: PartitionedTable) -> Self:
+        """Find the bins of a partitioned table: a stream, or a table of an engine."""
         self._check_parameters()
-        if not parts.rereadable:
+        if not table.rereadable:
             raise ValueError(
-                "bins take several readings, but this source can be read only once; a Table, a Dataset or the paths of "
-                "files can be read again."
+                "KDIDiscretizer reads its input several times, but this source can be read only once; pass a Table, a "
+                "Dataset or the paths of files."
             )
-        check_feature_names(self, parts.names, parts.n_columns, reset=True)
-        return self._fit_rows(PartitionedQueries(parts, self._check_gathered))
+        check_feature_names(self, table.names, table.n_columns, reset=True)
+        return self._fit_queries(PartitionedQueries(table, self._check_summary))
 
-    def _fit_rows(self, rows: ColumnQueries) -> Self:
-        valleys = self._find(rows)
-        edges = [edges_of(one) for one in valleys]
+    def _fit_queries(self, queries: ColumnQueries) -> Self:
+        valleys = self._find_valleys(queries)
+        edges = [bin_edges(one) for one in valleys]
         centers = [one.centers if one.n_clusters else np.array([np.nan]) for one in valleys]
-        representatives = self._representatives(rows, edges, centers)
-        # Only now that nothing more is read: an error must not leave half of another model.
+        representatives = self._find_representatives(queries, edges, centers)
+        # Set attributes only after the last pass: an error must not leave a mixture of two models.
         self._warn_of_constants(valleys)
         self.valleys_, self.representatives_ = valleys, representatives
         self.alpha_ = np.array([one.alpha for one in valleys])
@@ -266,46 +279,46 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.n_bins_ = np.array([len(one) - 1 for one in edges])
         return self
 
-    def _find(self, rows: ColumnQueries) -> list[Valleys]:
-        """The bins of every feature, as valleys."""
+    def _find_valleys(self, queries: ColumnQueries) -> list[Valleys]:
+        """Find the bins of every feature, as valleys."""
         n_features, names = self.n_features_in_, getattr(self, "feature_names_in_", None)
-        resolve, kernel = partial(_alphas, self.alpha, names), get_kernel(self.kernel)
-        resolve(np.ones(n_features))  # so that a wrong one is told before anything is read
+        resolve_alphas, kernel = partial(_resolve_alphas, self.alpha, names), get_kernel(self.kernel, self.order)
+        resolve_alphas(np.ones(n_features))  # raises for a wrong alpha before anything is read
         bandwidths = per_feature_values(self.bandwidth, n_features, "bandwidth", check_bandwidth)
         n_bins = per_feature_values(self.n_bins, n_features, "n_bins", check_n_bins)
-        prune = Pruning(self.min_size, self.significance)
-        found = find_valleys(rows, resolve, bandwidths, kernel, partial(column_names, self))
+        pruning = Pruning(self.min_size, self.significance)
+        found = find_valleys(queries, resolve_alphas, bandwidths, kernel, partial(column_names, self))
         result = []
-        for j, (valleys, wanted) in enumerate(zip(found, n_bins, strict=True)):
+        for j, (valleys, number) in enumerate(zip(found, n_bins, strict=True)):
             if self.strategy == "uniform":
-                result.append(valleys.at_equal_steps(UNIFORM_BINS if wanted == "auto" else int(wanted)))
-            elif wanted == "auto" or valleys.density is None:
-                result.append(prune(valleys))
+                result.append(valleys.with_uniform_bins(UNIFORM_BINS if number == "auto" else int(number)))
+            elif number == "auto" or valleys.density is None:
+                result.append(pruning.apply(valleys))
             else:
-                result.append(self._with_n_bins(rows.columns([j]), prune(valleys), int(wanted), bandwidths[j], j))
+                pruned = pruning.apply(valleys)
+                result.append(self._with_n_bins(queries.select([j]), pruned, int(number), bandwidths[j], j))
         return result
 
-    def _with_n_bins(self, rows: ColumnQueries, found: Valleys, n_bins: int, bandwidth: Any, j: int) -> Valleys:
-        kernel, prune = get_kernel(self.kernel), Pruning(self.min_size, self.significance)
-        name = partial(constant_name, column_names(self, [j]))
+    def _with_n_bins(self, queries: ColumnQueries, found: Valleys, n_bins: int, bandwidth: Any, j: int) -> Valleys:
+        kernel, pruning = get_kernel(self.kernel, self.order), Pruning(self.min_size, self.significance)
         try:
-            return with_n_clusters(rows, found, n_bins, bandwidth, kernel, prune, name)
+            return with_n_clusters(queries, found, n_bins, bandwidth, kernel, pruning, column_names(self, [j]))
         except ValueError as error:
             raise ValueError(f"{error} strategy='uniform' makes any number of bins.") from error
 
-    def _representatives(
-        self, rows: ColumnQueries, edges: list[Float64Array], centers: list[Float64Array]
+    def _find_representatives(
+        self, queries: ColumnQueries, edges: list[Float64Array], centers: list[Float64Array]
     ) -> list[Float64Array]:
-        """What `inverse_transform` gives for each bin of each feature."""
+        """Return the values that `inverse_transform` returns for the bins of each feature."""
         result = list(centers)
-        if self.inverse == "center":
+        if self.inverse_strategy == "center":
             return result
         varied = [j for j, here in enumerate(edges) if np.isfinite(here).all()]
         for j in varied:
             result[j] = 0.5 * edges[j][:-1] + 0.5 * edges[j][1:]
-        if self.inverse == "median":
-            medians = rows.medians([here[1:-1] for here in edges])
-            for j in varied:  # a bin that no value fell into keeps its middle
+        if self.inverse_strategy == "median":
+            medians = queries.medians([here[1:-1] for here in edges])
+            for j in varied:  # a bin without values keeps its midpoint
                 result[j] = np.where(np.isnan(medians[j]), result[j], medians[j])
         return result
 
@@ -324,7 +337,7 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return result if self.encode == "onehot" else result.toarray()
 
     def _labels(self, X: Any) -> Any:
-        """Numbers of bins from what `transform` returned."""
+        """Decode the output of `transform` to numbers of bins."""
         widths = self.n_bins_ + (self.missing == "bin")
         expected = self.n_features_in_ if self.encode == "ordinal" else int(widths.sum())
         encoded: Any = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32))
@@ -339,36 +352,44 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             wrong = np.argwhere((labels < 0) | (labels >= widths))
             if len(wrong):
                 row, j = wrong[0]
-                raise ValueError(
-                    f"{column_names(self, [j])} has bins 0 to {widths[j] - 1}, got {encoded[row, j]} in row {row}."
-                )
+                problem = f"{column_names(self, [j])} must hold bins from 0 to {widths[j] - 1}, got {encoded[row, j]}"
+                raise TableError(problem, column=self._column_name(int(j)), row=int(row))
             return labels
-        parts = np.split(encoded, np.cumsum(widths)[:-1], axis=1)
-        for j, part in enumerate(parts):
-            empty = np.flatnonzero(~(part > 0).any(axis=1))
+        blocks = np.split(encoded, np.cumsum(widths)[:-1], axis=1)
+        for j, block in enumerate(blocks):
+            empty = np.flatnonzero(~(block > 0).any(axis=1))
             if len(empty):
-                raise ValueError(
-                    f"{column_names(self, [j])} has no bin in row {empty[0]}: all its columns are 0 there."
-                )
-        return np.column_stack([part.argmax(axis=1) for part in parts])
+                problem = f"{column_names(self, [j])} must have a bin, got 0 in all its columns"
+                raise TableError(problem, column=self._column_name(j), row=int(empty[0]))
+        return np.column_stack([block.argmax(axis=1) for block in blocks])
 
     def _read(self, X: Any, *, reset: bool) -> FloatArray:
         table = as_table(self, X, reset=reset)
         check_finite(self, np.flatnonzero(np.isinf(table).any(axis=0)))
-        self._refuse_missing(np.flatnonzero(np.isnan(table).any(axis=0)))
+        self._check_missing(np.flatnonzero(np.isnan(table).any(axis=0)))
         return table
 
-    def _check_gathered(self, found: TableSummary) -> None:
+    def _check_summary(self, found: TableSummary) -> None:
         found.check_rows()
         check_finite(self, np.flatnonzero(found.infinite))
-        self._refuse_missing(np.flatnonzero([sketch.missing for sketch in found.sketches]))
+        self._check_missing(np.flatnonzero([sketch.missing for sketch in found.sketches]))
 
-    def _refuse_missing(self, holes: Any) -> None:
-        if len(holes) and self.missing == "error":
-            raise ValueError(f"Input X contains NaN, in {column_names(self, holes)}; missing='bin' makes a bin of it.")
+    def _check_missing(self, columns: Any) -> None:
+        """Raise for the columns that hold NaN, unless NaN has a bin."""
+        if len(columns) and self.missing == "error":
+            raise TableError(
+                f"Input X contains NaN, in {column_names(self, columns)}",
+                column=self._column_name(int(columns[0])),
+                advice="missing='bin' gives NaN a bin of its own",
+            )
+
+    def _column_name(self, j: int) -> str:
+        """Return the name of a feature, or its position where it has none."""
+        names = getattr(self, "feature_names_in_", None)
+        return str(j if names is None else names[j])
 
     def _warn_of_constants(self, found: list[Valleys]) -> None:
-        """One warning a feature, in the words of KBinsDiscretizer."""
+        """Warn of each constant feature, in the words of KBinsDiscretizer."""
         for j, valleys in enumerate(found):
             name = column_names(self, [j]).removeprefix("column ")
             if not valleys.n_clusters:
@@ -377,10 +398,11 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 warnings.warn(f"Feature {name} is constant and will be replaced with 0.", stacklevel=4)
 
     def _check_parameters(self) -> None:
-        for name, allowed in ALLOWED.items():
+        for name, allowed in ALLOWED_VALUES.items():
             value = getattr(self, name)
             if not isinstance(value, str) or value not in allowed:
                 raise ValueError(f"{name} must be one of {list(allowed)}, got {value!r}.")
+        get_kernel(self.kernel, self.order)
         check_jobs(self.n_jobs)
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -393,6 +415,6 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def _alphas(alpha: Any, names: Any, weights: Float64Array) -> Float64Array:
-    """The bandwidth factors of features with these weights."""
+def _resolve_alphas(alpha: Any, names: Any, weights: Float64Array) -> Float64Array:
+    """Return the bandwidth factors of features with these weights."""
     return resolve_alpha(alpha, weights, names)

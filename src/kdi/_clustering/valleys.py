@@ -1,4 +1,4 @@
-"""Valleys: where the density of a column's KD-integral is low, which is where clusters and bins are cut.
+"""Valleys: where the density of a column's KD-integral is low; clusters and bins are cut there.
 
     x ──▶ T(x) ──▶ density of the T ──▶ its peaks and valleys ──▶ back through the inverse of T
 
@@ -19,46 +19,51 @@ import numpy as np
 from scipy.special import ndtri
 
 from kdi._clustering.modes import Modes, find_modes
-from kdi._clustering.queries import ColumnQueries, Resolve, assign_clusters
-from kdi._integral.bandwidth import RULES, bandwidth_factor
+from kdi._clustering.queries import ColumnQueries, ResolveAlphas, assign_clusters
+from kdi._integral.bandwidth import BANDWIDTH_RULES, bandwidth_factor
 from kdi._integral.integral import Integral
-from kdi._integral.levels import TOLERANCE
-from kdi._integral.maps import NO_RANGE, ColumnMap, build_map, forward, inverse
+from kdi._integral.levels import LEVEL_TOLERANCE
+from kdi._integral.maps import MIN_RANGE, ColumnMap, build_map, forward, inverse
 from kdi._numerics.backend import core
 from kdi._numerics.kernels import Kernel, get_kernel
 from kdi._sketch.sketch import Sketch
 from kdi._utils.typing import Float64Array
 
+DescribeColumns = Callable[[list[int]], str]  # from positions of columns to what messages call them
+
 GAUSSIAN = get_kernel("gaussian")
-FINER = 4.0  # cells of the T are finer than their integral asks for, since their density is differentiated
+FINER = 4.0  # cells of the T are finer than their integral needs, since their density is differentiated
 # The variance of a density estimate is about f ROUGHNESS / (n h), the integral of the squared Gaussian being this.
 ROUGHNESS = 1 / (2 * sqrt(pi))
-
-
-NARROWEST = 1e-12  # bandwidth of the T, in units of their range, below which a kernel is lost in rounding
+MIN_BANDWIDTH = 1e-12  # of the T, in units of their range; a narrower kernel is lost in rounding
 # Where there are too few valleys for a number of clusters: alphas to try, as factors of the given one, nearest first.
-FACTORS = [2.0 ** (sign * step / 4) for step in range(1, 29) for sign in (1, -1)]
+ALPHA_FACTORS = [2.0 ** (sign * step / 4) for step in range(1, 29) for sign in (1, -1)]
 
 
 @dataclass(frozen=True, eq=False)
 class Valleys:
-    """One column's clusters: the table of T, the density of the T, and the peaks and valleys of it that are kept."""
+    """The clusters of one column: its map to T, the density of the T, and those of its peaks and valleys that count."""
 
-    table: ColumnMap
-    density: Integral | None  # None for a constant column, and for one without values
+    column_map: ColumnMap
+    density: Integral | None  # None for a constant column and for one without values
     modes: Modes
-    sizes: Float64Array  # weight between the valleys
+    sizes: Float64Array  # weight of each cluster
     alpha: float
 
     @property
     def boundaries(self) -> Float64Array:
         """The valleys as values of x, ascending."""
-        return self._back(self.modes.valleys)
+        return self.values_at(self.modes.valleys)
 
     @property
     def centers(self) -> Float64Array:
         """The peaks as values of x."""
-        return self._back(self.modes.peaks)
+        return self.values_at(self.modes.peaks)
+
+    @property
+    def edges(self) -> Float64Array:
+        """The smallest value, the boundaries and the largest value."""
+        return np.concatenate([[self.column_map.low], self.boundaries, [self.column_map.high]])
 
     @property
     def n_clusters(self) -> int:
@@ -73,69 +78,82 @@ class Valleys:
         variance = ROUGHNESS / (self.sizes.sum() * self.density.bandwidth) * (peaks + valleys)
         return np.asarray((peaks - valleys) / np.sqrt(variance))
 
-    def closed(self, valley: int) -> Valleys:
-        """One valley closed."""
+    def without(self, valley: int) -> Valleys:
+        """Close one valley: the two clusters beside it become one."""
         sizes = np.delete(self.sizes, valley + 1)
         sizes[valley] += self.sizes[valley + 1]
         return replace(self, modes=self.modes.without(valley), sizes=sizes)
 
-    def significant(self, level: float) -> Valleys:
-        """Without the valleys that a sample of this size would show by chance, the least significant first."""
+    def without_insignificant(self, level: float) -> Valleys:
+        """Close the valleys that a sample of this size would show by chance, the least significant first."""
         result, least = self, float(ndtri(1 - level))
         while result.n_clusters > 1 and result.significances.min() < least:
-            result = result.closed(int(result.significances.argmin()))
+            result = result.without(int(result.significances.argmin()))
         return result
 
-    def of_size(self, least: float) -> Valleys:
-        """Without clusters that weigh less: each joins the neighbour behind the shallower valley."""
+    def without_small(self, min_size: float) -> Valleys:
+        """Join each cluster of less weight, the smallest first, with the neighbour behind the shallower valley."""
         result = self
-        while result.n_clusters > 1 and result.sizes.min() < least:
+        while result.n_clusters > 1 and result.sizes.min() < min_size:
             smallest = int(result.sizes.argmin())
             beside = [valley for valley in (smallest - 1, smallest) if 0 <= valley < len(result.modes.valleys)]
-            result = result.closed(min(beside, key=lambda valley: result.modes.depths[valley]))
+            result = result.without(min(beside, key=lambda valley: result.modes.depths[valley]))
         return result
 
-    def at_most(self, n_clusters: int) -> Valleys:
-        """With the shallowest valleys closed, until no more clusters are left."""
+    def with_at_most(self, n_clusters: int) -> Valleys:
+        """Close the shallowest valleys until there are no more clusters than that."""
         result = self
         while result.n_clusters > n_clusters:
-            result = result.closed(int(result.modes.depths.argmin()))
+            result = result.without(int(result.modes.depths.argmin()))
         return result
 
-    def distinct(self) -> Valleys:
-        """Without valleys that are the same value of x as their neighbour, or as an end."""
+    def without_coincident(self) -> Valleys:
+        """Close valleys that are the same value of x as their neighbour, or as an end of the range."""
         result = self
         while len(result.modes.valleys):
-            edges = np.concatenate([[self.table.low], result.boundaries, [self.table.high]])
-            same = np.flatnonzero(np.diff(edges) <= 0)
+            same = np.flatnonzero(np.diff(result.edges) <= 0)
             if not len(same):
                 break
-            result = result.closed(min(int(same[0]), len(result.modes.valleys) - 1))
+            result = result.without(min(int(same[0]), len(result.modes.valleys) - 1))
         return result
 
-    def at_equal_steps(self, n_bins: int) -> Valleys:
-        """Cut where T is 1/n, 2/n, … instead of at the valleys."""
+    def with_uniform_bins(self, n_bins: int) -> Valleys:
+        """Cut where T is 1/n, 2/n, … instead of at the valleys; the sizes are then unknown."""
         if self.density is None:
             return self
-        steps = np.arange(2 * n_bins + 1) / (2 * n_bins)
-        modes = Modes(steps[1::2], steps[2:-1:2], np.ones(n_bins), np.zeros(n_bins - 1))
-        return replace(self, modes=modes, sizes=np.full(n_bins, np.nan)).distinct()
+        levels = np.arange(2 * n_bins + 1) / (2 * n_bins)
+        modes = Modes(levels[1::2], levels[2:-1:2], np.ones(n_bins), np.zeros(n_bins - 1))
+        return replace(self, modes=modes, sizes=np.full(n_bins, np.nan)).without_coincident()
 
     def levels(self, values: Float64Array) -> Float64Array:
-        """T of values of x."""
+        """Map values of x to T."""
         result = np.empty((len(values), 1))
-        forward([self.table], values[:, None], result, "clip")
+        forward([self.column_map], values[:, None], result, "clip")
         return result[:, 0]
 
+    def values_at(self, positions: Float64Array) -> Float64Array:
+        """Map positions in the density of the T, which count from its smallest value, back to values of x."""
+        if self.density is None:
+            return np.full(len(positions), self.column_map.low)
+        result = np.empty((len(positions), 1))
+        inverse([self.column_map], (positions + self.density.low)[:, None], result, "clip")
+        return result[:, 0]
+
+    def cells(self) -> tuple[Float64Array, Float64Array]:
+        """Return the positions of the cells of the density, and their weights, which sum to 1."""
+        if self.density is None:
+            return np.zeros(1), np.ones(1)
+        return self.density.positions, self.density.moments[:, 0]
+
     def density_at(self, values: Float64Array) -> Float64Array:
-        """Density of the T at values of x; NaN for NaN."""
+        """Evaluate the density of the T at values of x; NaN for NaN."""
         result = np.where(np.isnan(values), np.nan, 1.0)
         if self.density is not None:
             result *= self._densities(self.levels(values), [slice(None)])[:, 0]
         return result
 
     def shares(self, values: Float64Array) -> Float64Array:
-        """Each cluster's share of the density at values of x, one row a value; NaN for NaN."""
+        """Return each cluster's share of the density at values of x, one row per value; NaN for NaN."""
         if self.density is None:
             return np.where(np.isnan(values)[:, None], np.nan, np.ones((1, max(self.n_clusters, 1))))
         levels = self.levels(values)
@@ -143,79 +161,76 @@ class Valleys:
         densities = self._densities(levels, [slice(*pair) for pair in pairwise(ends)])
         total = densities.sum(axis=1, keepdims=True)
         own = np.eye(self.n_clusters)[assign_clusters(levels - self.density.low, self.modes.valleys)]
-        faint = total < 1e-8 / self.density.bandwidth  # of which rounding makes a large part
+        faint = total < 1e-8 / self.density.bandwidth  # rounding errors are a large part of so small a density
         shares = np.where(faint, own, densities / np.where(faint, 1.0, total))
         return np.where(np.isnan(values)[:, None], np.nan, shares)
 
-    def _densities(self, levels: Float64Array, parts: list[slice]) -> Float64Array:
-        """Density at levels of T that parts of its cells make, one column a part; 0 for NaN."""
+    def _densities(self, levels: Float64Array, cell_ranges: list[slice]) -> Float64Array:
+        """Evaluate the densities that ranges of the cells contribute at T, one column per range; 0 for NaN."""
         assert self.density is not None
         order = np.argsort(levels)
         known = order[: len(order) - int(np.isnan(levels).sum())]
-        result = np.zeros((len(levels), len(parts)))
+        result = np.zeros((len(levels), len(cell_ranges)))
         at, density = levels[known] - self.density.low, self.density
-        for k, part in enumerate(parts):
-            cells, moments = density.positions[part], density.moments[part]
-            found = core.integrate(cells, moments, density.width, 0, density.bandwidth, at)[1]
+        for k, cells in enumerate(cell_ranges):
+            positions, moments = density.positions[cells], density.moments[cells]
+            found = core.integrate(positions, moments, density.width, 0, density.bandwidth, at)[1]
             result[known, k] = np.maximum(found, 0)
         return result
 
-    def _back(self, levels: Float64Array) -> Float64Array:
-        """Positions in T as values of x."""
-        if self.density is None:
-            return np.full(len(levels), self.table.low)
-        result = np.empty((len(levels), 1))
-        inverse([self.table], (levels + self.density.low)[:, None], result, "clip")
-        return result[:, 0]
-
 
 def find_valleys(
-    rows: ColumnQueries, resolve: Resolve, bandwidths: list[Any], kernel: Kernel, name: Callable[[list[int]], str]
+    queries: ColumnQueries,
+    resolve_alphas: ResolveAlphas,
+    bandwidths: list[Any],
+    kernel: Kernel,
+    describe: DescribeColumns,
 ) -> list[Valleys]:
-    """The clusters of each column, with all the valleys that its density has.
-
-    `resolve` makes bandwidth factors of the columns' weights, `name` says what to call columns.
-    """
-    sketches = rows.sketches(kernel, resolve)
+    """Find the clusters of each column, with all the valleys that its density has."""
+    sketches = queries.sketches(kernel, resolve_alphas)
     wide = [j for j, sketch in enumerate(sketches) if sketch.range == inf]
     if wide:
-        raise ValueError(f"the range of {name(wide)} is too large for float64; divide the values first.")
-    alphas = resolve(np.array([sketch.weight for sketch in sketches]))
-    with np.errstate(invalid="ignore"):  # inf times the deviation of a constant
-        spreads = alphas * np.array([sketch.std for sketch in sketches])
-    tables = [
-        build_map(sketch, kernel, h, tolerance=TOLERANCE) for sketch, h in zip(sketches, spreads.tolist(), strict=True)
+        raise ValueError(f"the range of {describe(wide)} is too large for float64; divide the values first.")
+    alphas = resolve_alphas(np.array([sketch.weight for sketch in sketches]))
+    with np.errstate(invalid="ignore"):  # inf times the standard deviation of a constant
+        column_bandwidths = alphas * np.array([sketch.std for sketch in sketches])
+    maps = [
+        build_map(sketch, kernel, bandwidth, tolerance=LEVEL_TOLERANCE)
+        for sketch, bandwidth in zip(sketches, column_bandwidths.tolist(), strict=True)
     ]
-    levels = rows.levels(tables)
-    factors = partial(_factors, bandwidths)
+    level_queries = queries.levels(maps)
+    level_sketches = level_queries.sketches(GAUSSIAN, partial(_density_factors, bandwidths), FINER)
     found: list[Valleys] = []
-    for j, sketch in enumerate(levels.sketches(GAUSSIAN, factors, FINER)):
-        density, modes = _density(sketch, bandwidths[j], partial(name, [j]))
-        found.append(Valleys(tables[j], density, modes, np.full(len(modes.peaks), sketch.weight), float(alphas[j])))
-    # Weights are counted: a cell of the density may lie on both sides of a valley.
+    for j, sketch in enumerate(level_sketches):
+        density, modes = _density(sketch, bandwidths[j], partial(describe, [j]))
+        found.append(Valleys(maps[j], density, modes, np.full(len(modes.peaks), sketch.weight), float(alphas[j])))
+    # Sizes take a pass of their own: a cell of the density may lie on both sides of a valley.
     cuts = [one.modes.valleys + (one.density.low if one.density else 0.0) for one in found]
-    sizes = levels.weights_between(cuts) if any(len(here) for here in cuts) else [one.sizes for one in found]
+    sizes = level_queries.weights_between(cuts) if any(len(here) for here in cuts) else [one.sizes for one in found]
     return [
-        replace(one, sizes=size).distinct() if len(one.modes.valleys) else one
+        replace(one, sizes=size).without_coincident() if len(one.modes.valleys) else one
         for one, size in zip(found, sizes, strict=True)
     ]
 
 
-def _density(sketch: Sketch, bandwidth: Any, name: Callable[[], str]) -> tuple[Integral | None, Modes]:
-    """The density of a column's T, of which a sketch is given, and its peaks and valleys."""
-    if not sketch.range > NO_RANGE:
+def _density(sketch: Sketch, bandwidth: Any, describe: Callable[[], str]) -> tuple[Integral | None, Modes]:
+    """Return the density of a column's T from their sketch, and its peaks and valleys."""
+    if not sketch.range > MIN_RANGE:
         n_clusters = min(sketch.count, 1)
         return None, Modes(*(np.zeros(n) for n in (n_clusters, 0, n_clusters, 0)))
-    spread = _factor(bandwidth, sketch.weight) * sketch.std
-    if not spread > NARROWEST:
-        raise ValueError(f"the bandwidth {bandwidth!r} of {name()} is too small: {spread} of its KD-integral.")
-    density = Integral.from_sketch(sketch, GAUSSIAN, spread, FINER)
+    absolute = _density_factor(bandwidth, sketch.weight) * sketch.std
+    if not absolute > MIN_BANDWIDTH:
+        raise ValueError(
+            f"bandwidth must be larger for {describe()}, got {bandwidth!r}: {absolute} in units of the KD-integral is "
+            "lost in rounding."
+        )
+    density = Integral.from_sketch(sketch, GAUSSIAN, absolute, FINER)
     return density, find_modes(density)
 
 
 @dataclass(frozen=True)
 class Pruning:
-    """Which valleys count: what `kdi.cluster` and `KDIDiscretizer` let users say of it."""
+    """Which valleys count, by the size of the clusters and by significance."""
 
     min_size: float | None = None
     significance: float | None = None
@@ -227,69 +242,60 @@ class Pruning:
         if size is not None and not (isinstance(size, Real) and not isinstance(size, bool) and 0 <= size < inf):
             raise ValueError(f"min_size must be None or a number >= 0, got {size!r}.")
 
-    def __call__(self, valleys: Valleys) -> Valleys:
-        """A column's clusters without the valleys that do not count."""
+    def apply(self, valleys: Valleys) -> Valleys:
+        """Close the valleys that do not count."""
         if self.significance is not None:
-            valleys = valleys.significant(self.significance)
+            valleys = valleys.without_insignificant(self.significance)
         if self.min_size is not None:
-            least = self.min_size * valleys.sizes.sum() if self.min_size < 1 else self.min_size
-            valleys = valleys.of_size(least)
+            min_size = self.min_size * valleys.sizes.sum() if self.min_size < 1 else self.min_size
+            valleys = valleys.without_small(min_size)
         return valleys
 
 
 def with_n_clusters(
-    rows: ColumnQueries,
-    found: Valleys,
-    n_clusters: int,
-    bandwidth: Any,
-    kernel: Kernel,
-    prune: Pruning,
-    name: Callable[[list[int]], str],
+    queries: ColumnQueries, found: Valleys, n_clusters: int, bandwidth: Any, kernel: Kernel, pruning: Pruning, name: str
 ) -> Valleys:
-    """Exactly so many clusters of one column: by closing the shallowest valleys, or by the nearest alpha with enough.
+    """Cut one column into exactly so many clusters: close the shallowest valleys, or use the nearest alpha with enough.
 
-    `found` are the clusters at the given alpha, pruned.
+    `found` are the clusters at the given alpha, pruned; messages call the column `name`.
     """
     if found.n_clusters >= n_clusters:
-        return found.at_most(n_clusters)
+        return found.with_at_most(n_clusters)
     most = found.n_clusters
     start = found.alpha if 0 < found.alpha < inf else 1.0
-    alphas = np.array([*(start * factor for factor in FACTORS), inf, 0.0])
-    for some in np.split(alphas, range(rows.at_once, len(alphas), rows.at_once)):
-        copies = rows.columns([0] * len(some))
-        for one in find_valleys(copies, partial(_given, some), [bandwidth] * len(some), kernel, partial(_first, name)):
-            if prune(one).n_clusters >= n_clusters:
-                return prune(one).at_most(n_clusters)
-            most = max(most, prune(one).n_clusters)
+    alphas = np.array([*(start * factor for factor in ALPHA_FACTORS), inf, 0.0])
+    for some in np.split(alphas, range(queries.alphas_per_pass, len(alphas), queries.alphas_per_pass)):
+        copies, bandwidths = queries.select([0] * len(some)), [bandwidth] * len(some)
+        for one in find_valleys(copies, partial(_fixed_alphas, some), bandwidths, kernel, lambda _: name):
+            pruned = pruning.apply(one)
+            if pruned.n_clusters >= n_clusters:
+                return pruned.with_at_most(n_clusters)
+            most = max(most, pruned.n_clusters)
     advice = f"A smaller bandwidth than {bandwidth!r} finds more."
     if found.density is None:
         advice = "It is constant."
-    elif prune != Pruning():
+    elif pruning != Pruning():
         advice = f"min_size and significance close valleys, and a smaller bandwidth than {bandwidth!r} finds more."
-    raise ValueError(f"{name([0])} has no {n_clusters} clusters at any alpha: at most {most} were found. {advice}")
+    raise ValueError(f"{name} has no {n_clusters} clusters at any alpha: at most {most} were found. {advice}")
 
 
 def check_bandwidth(bandwidth: Any) -> None:
     """Raise unless a bandwidth is a rule or a positive number."""
     number = isinstance(bandwidth, Real) and not isinstance(bandwidth, bool) and 0 < float(bandwidth) < inf
-    if not number and not (isinstance(bandwidth, str) and bandwidth in RULES):
+    if not number and not (isinstance(bandwidth, str) and bandwidth in BANDWIDTH_RULES):
         raise ValueError(f"bandwidth must be a positive number, 'scott' or 'silverman', got {bandwidth!r}.")
 
 
-def _factor(bandwidth: Any, weight: float) -> float:
-    """Bandwidth of the density in units of the deviation of the T (ddof=0); scipy's is of the one with ddof=1."""
+def _density_factor(bandwidth: Any, weight: float) -> float:
+    """Return the bandwidth of the density in standard deviations of the T with ddof=0; scipy's has ddof=1."""
     factor = bandwidth_factor(bandwidth, weight, "bandwidth")
     return factor * sqrt(weight / (weight - 1)) if weight > 1 else factor
 
 
-def _given(alphas: Float64Array, weights: Float64Array) -> Float64Array:
+def _density_factors(bandwidths: list[Any], weights: Float64Array) -> Float64Array:
+    return np.array([_density_factor(one, weight) for one, weight in zip(bandwidths, weights.tolist(), strict=True)])
+
+
+def _fixed_alphas(alphas: Float64Array, weights: Float64Array) -> Float64Array:
+    """Return alphas that do not depend on the weights."""
     return alphas
-
-
-def _first(name: Callable[[list[int]], str], places: list[int]) -> str:
-    """The name of the one column of which there are copies."""
-    return name([0])
-
-
-def _factors(bandwidths: list[Any], weights: Float64Array) -> Float64Array:
-    return np.array([_factor(one, weight) for one, weight in zip(bandwidths, weights.tolist(), strict=True)])
