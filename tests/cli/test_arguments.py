@@ -10,7 +10,7 @@ from cli_runs import environment
 import kdi
 from kdi.cli import main
 from kdi.cli._arguments import EXAMPLES
-from kdi.cli._choices import as_alpha, as_columns, as_rule
+from kdi.cli._choices import parse_alpha, parse_columns, parse_factor
 from kdi.cli._errors import CommandError, message_line
 from kdi.cli._text import aligned
 
@@ -41,7 +41,7 @@ def test_help_has_examples_and_fits_a_terminal(capsys, monkeypatch, command):
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        ([], "the following arguments are required: COMMAND; kdi --help shows"),
+        ([], "the following arguments are required: COMMAND; kdi --help shows the usage"),
         (["transfrom", "a.csv"], "invalid choice: 'transfrom' (choose from"),
         (["transform"], "the following arguments are required: INPUT; kdi transform --help shows"),
         (["transform", "a.csv", "--alfa", "1"], "unrecognized arguments: --alfa 1; kdi transform --help shows"),
@@ -51,8 +51,8 @@ def test_help_has_examples_and_fits_a_terminal(capsys, monkeypatch, command):
         (["transform", "a.csv", "--kernel", "box"], "invalid choice: 'box'"),
         (["transform", "a.csv", "--col", "x"], "unrecognized arguments: --col x"),
         (["cluster", "a.csv"], "the following arguments are required: --column"),
-        (["cluster", "a.csv", "--column", "x", "--n-clusters", "0"], "'0' is not a whole number >= 1"),
-        (["cluster", "a.csv", "--column", "x", "--n-clusters", "2.5"], "'2.5' is not a whole number >= 1"),
+        (["cluster", "a.csv", "--column", "x", "--n-clusters", "0"], "'0' is not an integer >= 1"),
+        (["cluster", "a.csv", "--column", "x", "--n-clusters", "2.5"], "'2.5' is not an integer >= 1"),
         (["cluster", "a.csv", "--column", "x", "--significance", "1"], "'1' is not a number between 0 and 1"),
         (["cluster", "a.csv", "--column", "x", "--min-size", "-3"], "'-3' is not a number >= 0"),
         *[
@@ -84,6 +84,7 @@ def test_help_imports_nothing_that_only_work_needs():
         "kdi",
         "kdi._utils",
         "kdi._utils.atomic_write",
+        "kdi._utils.errors",
         "kdi._utils.names",
         "kdi._version",
         "kdi.cli",
@@ -109,25 +110,25 @@ def test_the_package_loads_what_is_asked_for():
 
 def test_columns():
     there = ["a", "b", "a,b", 'q"']
-    assert as_columns(None, there) is None
-    assert as_columns(["a,b"], there) == ["a,b"]
-    assert as_columns(["b,a"], there) == ["b", "a"]
-    assert as_columns(['"a,b",a', 'q"'], there) == ["a,b", "a", 'q"']
-    assert as_columns([""], there) == [""]
+    assert parse_columns(None, there) is None
+    assert parse_columns(["a,b"], there) == ["a,b"]
+    assert parse_columns(["b,a"], there) == ["b", "a"]
+    assert parse_columns(['"a,b",a', 'q"'], there) == ["a,b", "a", 'q"']
+    assert parse_columns([""], there) == [""]
 
 
 def test_alphas():
-    assert as_alpha(None, ["a"]) == 1.0
-    assert as_alpha(["2", "0.5"], ["a"]) == 0.5
-    assert as_alpha(["scott"], ["a"]) == "scott"
-    assert as_alpha(["a=0,b=inf"], ["a", "b", "c"]) == {"a": 0.0, "b": float("inf")}
-    assert as_alpha(["a=1", "a=2"], ["a"]) == {"a": 2.0}
-    assert as_alpha(["x=y=3"], ["x=y"]) == {"x=y": 3.0}
-    assert as_alpha(["a=2", "3"], ["a", "b"]) == {"a": 2.0, "b": 3.0}
-    with pytest.raises(CommandError, match="'3' among pairs has no name"):
-        as_alpha(["3,a=2"], ["a"])
+    assert parse_alpha(None, ["a"]) == 1.0
+    assert parse_alpha(["2", "0.5"], ["a"]) == 0.5
+    assert parse_alpha(["scott"], ["a"]) == "scott"
+    assert parse_alpha(["a=0,b=inf"], ["a", "b", "c"]) == {"a": 0.0, "b": float("inf")}
+    assert parse_alpha(["a=1", "a=2"], ["a"]) == {"a": 2.0}
+    assert parse_alpha(["x=y=3"], ["x=y"]) == {"x=y": 3.0}
+    assert parse_alpha(["a=2", "3"], ["a", "b"]) == {"a": 2.0, "b": 3.0}
+    with pytest.raises(CommandError, match="must be one value or NAME=VALUE pairs, got '3' among pairs"):
+        parse_alpha(["3,a=2"], ["a"])
     with pytest.raises(argparse.ArgumentTypeError, match="'x' is not a number"):
-        as_rule("x")
+        parse_factor("x")
 
 
 def test_messages_are_one_line():

@@ -34,7 +34,7 @@ def test_the_page_names_what_it_leaves_out_by_itself(folder, capsys):
     assert list(page.left_out) == ["city", "far"]
     assert (folder / "plain.html").read_text() == page.html
     assert capsys.readouterr().err == (
-        "kdi: note: not numeric, and left out: 'city'.\nkdi: note: not on the page, which says why: 'far'.\n"
+        "kdi: note: not numeric, and left out: 'city'.\nkdi: note: left out, for reasons that the page states: 'far'.\n"
     )
 
 
@@ -55,7 +55,7 @@ def test_columns_weights_and_title(folder):
     assert "<title>A &amp; &lt;b&gt;" in page.html
 
 
-def test_parts_and_standard_streams(folder):
+def test_several_files_and_standard_streams(folder):
     houses().iloc[:100].to_csv("a.csv", index=False)
     houses().iloc[100:].to_csv("b.csv", index=False)
     run("explore", "a.csv", "b.csv", "-o", "parts.html")
@@ -68,10 +68,15 @@ def test_parts_and_standard_streams(folder):
 
 def test_what_cannot_be_explored(folder, capsys):
     cases = {
-        ("-o", "houses.txt"): "output 'houses.txt' must end in .html, or be - for standard output",
+        ("-o", "houses.txt"): "--output must end in .html, or be - for standard output, got 'houses.txt'",
         ("-o", "a.html", "--columns", "size"): "houses.csv has no column 'size'; its columns are 'key'",
-        ("-o", "a.html", "--columns", "city"): "column 'city' of houses.csv must be numbers, but holds string, '",
-        ("-o", "a.html", "--columns", "rooms,rooms"): "named once each, but 'rooms' is named more than once",
+        ("-o", "a.html", "--columns", "city"): "column 'city' of houses.csv must be numeric, got string, for example '",
+        (
+            "-o",
+            "a.html",
+            "--columns",
+            "rooms,rooms",
+        ): "columns must be different from each other, got 'rooms' more than once",
         ("-o", "a.html", "--weights", "size"): "houses.csv has no column 'size'",
     }
     for arguments, message in cases.items():
@@ -115,14 +120,16 @@ def test_a_demo_over_files_of_a_user(folder, capsys):
     for name in ("model.json", "housing.csv.gz"):
         (folder / "mine" / name).write_text("of a user")
     line = refused(capsys, "demo", "-o", "mine")
-    assert "'mine' is not the folder of an earlier demo, but has 'model.json', 'housing.csv.gz'" in line
+    assert (
+        "'mine' is not the folder of an earlier demo, and its 'model.json', 'housing.csv.gz' would be replaced" in line
+    )
     assert files_in("mine") == ["housing.csv.gz", "model.json"]
     assert (folder / "mine" / "model.json").read_text() == "of a user"
 
 
 def test_a_demo_that_was_broken_off_can_be_repeated(folder, capsys, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr("kdi.cli._demonstrating.compare_parts", lambda *_: 1 / 0)
+        patch.setattr("kdi.cli._demonstrating.compare_partitioned", lambda *_: 1 / 0)
         assert main(["demo", "-o", "demo"]) == 1
     assert files_in("demo") == ["housing.csv.gz"]
     run("demo", "-o", "demo")
@@ -130,6 +137,6 @@ def test_a_demo_that_was_broken_off_can_be_repeated(folder, capsys, monkeypatch)
 
 
 def test_a_demo_where_there_is_no_folder(folder, capsys):
-    assert "'houses.csv' is a file, and no folder to write to" in refused(capsys, "demo", "-o", "houses.csv")
+    assert "--output must be a folder, got the file 'houses.csv'" in refused(capsys, "demo", "-o", "houses.csv")
     assert "houses.csv" in refused(capsys, "demo", "-o", "houses.csv/demo")
     assert files_in(folder) == ["houses.csv"]

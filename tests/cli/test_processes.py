@@ -22,7 +22,7 @@ NOTE = b"kdi: note: not numeric, and passed through unchanged: 'key', 'city'.\n"
 LARGE = """
 import sys
 import kdi._utils.progress, kdi.cli._inputs
-kdi.cli._inputs.IN_MEMORY, kdi._utils.progress.REDRAW = 1000, 0.0
+kdi.cli._inputs.IN_MEMORY, kdi._utils.progress.REDRAW_SECONDS = 1000, 0.0
 from kdi.cli import main
 sys.exit(main())
 """
@@ -98,13 +98,18 @@ def test_help_for_nobody(folder):
     assert (done.returncode, done.stderr) == (141, b"")
 
 
+def not_ignored(number):
+    """Reset a signal in a child: nohup and `&` start the tests, and so their children, with signals ignored."""
+    return lambda: signal.signal(number, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_signals_leave_nothing_half_done(folder, number, code):
     (folder / "model.json").write_text("what was there")
     command = [*KDI, "transform", "houses.csv", "--save", "model.json"]
     reading, writing = small_pipe()
     options = {"stdout": writing, "stderr": subprocess.PIPE, "env": environment(), "cwd": folder}
-    with subprocess.Popen(command, **options) as running:
+    with subprocess.Popen(command, preexec_fn=not_ignored(number), **options) as running:
         _wait_for(lambda: len(files_in(folder)) == 3)  # the model is written aside, and nobody reads the table
         running.send_signal(number)
         assert running.wait(60) == code
@@ -131,7 +136,8 @@ def test_signals_while_libraries_are_imported(folder, number, code):
         "sys.exit(main())\n"
     )
     command = [sys.executable, "-c", broken, "corr", "houses.csv"]
-    done = subprocess.run(command, cwd=folder, env=environment(), capture_output=True, timeout=120)
+    options = {"cwd": folder, "env": environment(), "preexec_fn": not_ignored(number)}
+    done = subprocess.run(command, capture_output=True, timeout=120, **options)
     assert (done.returncode, done.stdout, done.stderr) == (code, b"", b"")
 
 
@@ -153,6 +159,7 @@ def test_standard_input_is_not_left_behind_either(folder):
     scratch = folder / "scratch"
     scratch.mkdir()
     options = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE, "cwd": folder}
+    options["preexec_fn"] = not_ignored(signal.SIGTERM)
     with subprocess.Popen([*KDI, "corr", "-"], env=environment(TMPDIR=str(scratch)), **options) as running:
         running.stdin.write(b"x,y\n1,2\n")
         running.stdin.flush()
@@ -166,7 +173,7 @@ def test_standard_input_is_not_left_behind_either(folder):
 def _wait_for(condition):
     end = time.monotonic() + 60
     while not condition():
-        assert time.monotonic() < end, "it did not come"
+        assert time.monotonic() < end, "the condition did not become true"
         time.sleep(0.01)
 
 
@@ -189,7 +196,7 @@ def test_a_full_disk_behind_standard_output(folder):
     for form in ("csv", "parquet"):
         done = shell(f"kdi transform houses.csv --format {form} --save model.json > /dev/full", folder)
         assert done.returncode == 1
-        assert done.stderr.endswith(b"kdi: standard output cannot be written: there is no space left.\n")
+        assert done.stderr.endswith(b"kdi: standard output cannot be written: the disk is full.\n")
         assert b"Exception" not in done.stderr
     assert files_in(folder) == ["houses.csv"]
 
@@ -202,7 +209,7 @@ def test_a_file_that_may_not_grow(folder, target):
     done = process("transform", "houses.csv", *options, cwd=folder, preexec_fn=limit)
     assert done.returncode == 1
     (line,) = done.stderr.decode().splitlines()
-    assert line == f"kdi: {folder / target} cannot be written: it would be larger than files may be here."
+    assert line == f"kdi: {folder / target} cannot be written: the file would exceed the size limit."
     assert files_in(folder) == ["houses.csv", target]
     assert (folder / target).read_text() == "what was there"
 

@@ -84,7 +84,7 @@ def test_a_picture_that_cannot_be_drawn_leaves_no_table(folder, capsys, monkeypa
 
 
 def test_comparisons_need_two_columns(folder, capsys):
-    assert "--compare needs at least two numeric columns, got 'income' alone" in refused(
+    assert "--compare needs at least two numeric columns, got only 'income'" in refused(
         capsys, "corr", "houses.csv", "--compare", "--columns", "income"
     )
 
@@ -145,7 +145,7 @@ def test_groups_beside_a_table_on_standard_output(folder, capsys):
 
 
 def test_pictures_of_more_values_than_are_drawn(folder, monkeypatch, capsys, rng):
-    monkeypatch.setattr(kdi.cli._clustering, "DRAWN", 100)
+    monkeypatch.setattr(kdi.cli._clustering, "MAX_DRAWN", 100)
     for values in (rng.normal(size=300), rng.normal(size=50_000), rng.integers(0, 5, 300)):
         pd.DataFrame({"x": values}).to_csv("a.csv", index=False)
         run("cluster", "a.csv", "--column", "x", "--plot", "a.png")
@@ -155,10 +155,10 @@ def test_pictures_of_more_values_than_are_drawn(folder, monkeypatch, capsys, rng
 def test_what_cannot_be_clustered(folder, capsys):
     (folder / "taken.csv").write_text("x,x_cluster\n1,0\n2,1\n")
     cases = {
-        ("houses.csv", "--column", "city"): "column 'city' of houses.csv must be numbers",
+        ("houses.csv", "--column", "city"): "column 'city' of houses.csv must be numeric",
         ("houses.csv", "--column", "income,rooms"): "houses.csv has no column 'income,rooms'",
-        ("houses.csv", "--column", "income", "--format", "parquet"): "--format parquet is for the table that -o writes",
-        ("taken.csv", "--column", "x", "-o", "a.csv"): "has a column 'x_cluster' already",
+        ("houses.csv", "--column", "income", "--format", "parquet"): "--format parquet needs -o -",
+        ("taken.csv", "--column", "x", "-o", "a.csv"): "already has a column 'x_cluster', which -o would add",
         ("houses.csv", "--column", "income", "--n-clusters", "500"): "500",
     }
     for arguments, message in cases.items():

@@ -98,7 +98,10 @@ def test_standard_input_beside_files(folder):
 
 
 def test_errors_call_standard_input_by_its_name(folder):
-    for text, message in [(b"", "standard input cannot be read: "), (b"a\n1\nx\n", "'a' of standard input must be")]:
+    for text, message in [
+        (b"", "standard input cannot be read: "),
+        (b"a\n1\nx\n", "'a' of standard input must be numeric"),
+    ]:
         done = process("transform", "-", "--columns", "a", cwd=folder, input=text)
         assert done.returncode == 1
         assert message in done.stderr.decode()
@@ -139,7 +142,7 @@ def test_numbers_that_would_be_written_otherwise_are_keys(folder, capsys, values
 def test_a_column_that_passes_into_parquet_and_turns_out_to_be_text(folder, capsys):
     (folder / "a.csv").write_text("x,y\n" + "1,2\n2,3\n" * 200_000 + "3,oops\n")
     line = refused(capsys, "transform", "a.csv", "-o", "b.parquet", "--columns", "x")
-    assert "column 'y': 'oops' is not a number, in row 400,002 (the header is row 1); as CSV it could pass" in line
+    assert "column 'y': 'oops' is not a number in row 400,002 (the header is row 1); write CSV to pass" in line
     run("transform", "a.csv", "-o", "b.csv", "--columns", "x")
     assert (folder / "b.csv").read_text().endswith("\n1,oops\n")
 
@@ -168,14 +171,14 @@ def test_large_tables_are_read_anew_with_the_same_result(folder, monkeypatch, co
     houses(3000).to_csv("houses.csv", index=False)
     name, *options = command
     read = []
-    parts_of = kdi.cli._inputs.Input.parts
+    partitions = kdi.cli._inputs.Input.partitions
 
     def spy(table, *arguments):
-        found = parts_of(table, *arguments)
-        read.append(found.source.stream is None and table.is_large)
+        found = partitions(table, *arguments)
+        read.append(found.source.rereadable and table.is_large)
         return found
 
-    monkeypatch.setattr(kdi.cli._inputs.Input, "parts", spy)
+    monkeypatch.setattr(kdi.cli._inputs.Input, "partitions", spy)
     run(name, "houses.csv", "-o", "small.csv", *options)
     monkeypatch.setattr(kdi.cli._inputs, "IN_MEMORY", 1000)
     run(name, "houses.csv", "-o", "large.csv", *options)
@@ -201,12 +204,16 @@ def test_names_of_files_say_what_they_are(folder, capsys):
     houses().to_parquet("houses.parquet")
     cases = {
         ("houses.txt", "-o", "a.csv"): "must end in .parquet, .pq, .csv, .csv.gz, got 'houses.txt'",
-        ("houses.csv", "-o", "a.txt"): "output 'a.txt' must end in .csv, .csv.gz, .parquet, .pq, or be -",
-        ("houses.csv", "-o", "a.csv", "--format", "parquet"): "--format parquet and the name 'a.csv' do not agree",
+        (
+            "houses.csv",
+            "-o",
+            "a.txt",
+        ): "--output must end in .csv, .csv.gz, .parquet, .pq, or be - for standard output, got 'a.txt'",
+        ("houses.csv", "-o", "a.csv", "--format", "parquet"): "--format parquet contradicts the suffix of 'a.csv'",
         ("houses.csv", "houses.parquet", "-o", "a.csv"): "must all be Parquet or all be CSV",
         ("none.csv", "-o", "a.csv"): "there is no file 'none.csv'",
         ("none*.csv", "-o", "a.csv"): "no file matches 'none*.csv'",
-        ("-", "-", "-o", "a.csv"): "standard input, -, can be read only once",
+        ("-", "-", "-o", "a.csv"): "- is standard input, which can be read only once",
     }
     for arguments, message in cases.items():
         assert message in refused(capsys, "transform", *arguments)

@@ -135,7 +135,7 @@ def test_errors_of_a_model_say_which_column_and_which_row(folder, capsys):
     lines = ["city,households,income", *["Ulm,0,0"] * 300_000, "Ulm,0,77"]  # several batches
     (folder / "bins.csv").write_text("\n".join(lines) + "\n")
     line = refused(capsys, "inverse", "bins.json", "bins.csv", "-o", "out.csv")
-    assert "bins.csv: column 'income' has bins 0 to 1, got 77.0 in row 300000" in line
+    assert "bins.csv: column 'income' must hold bins from 0 to 1, got 77.0 in row 300000" in line
     assert not (folder / "out.csv").exists()
 
 
@@ -148,18 +148,22 @@ def test_what_cannot_be_learned_or_applied(folder, capsys):
     before = files_in(folder)
     cases = {
         ("transform", "houses.csv", "--columns", "income,size"): "no column 'size'; its columns are 'key', 'city'",
-        ("transform", "houses.csv", "--columns", "income,income"): "'income' is named more than once",
-        ("transform", "houses.csv", "--columns", "city"): "column 'city' of houses.csv must be numbers, but holds",
+        ("transform", "houses.csv", "--columns", "income,income"): "got 'income' more than once",
+        ("transform", "houses.csv", "--columns", "city"): "column 'city' of houses.csv must be numeric, got string",
         ("transform", "houses.csv", "--weights", "weight"): "no column 'weight'",
         ("transform", "houses.csv", "--columns", "income", "--weights", "income"): "holds the weights",
-        ("transform", "houses.csv", "--alpha", "size=1"): "--alpha names 'size', which is no feature",
+        ("transform", "houses.csv", "--alpha", "size=1"): "--alpha must name features, got 'size'; the features are",
         ("transform", "houses.csv", "--alpha", "rooms=x,income=1"): "--alpha of 'rooms': 'x' is not a number >= 0",
         ("apply", "model.json", "part.csv"): "part.csv has no column 'households', which the model was fitted on; its",
-        ("apply", "model.json", "text.csv"): "'households' of text.csv must be numbers, but holds string, 'none' for",
-        ("inverse", "model.json", "text.csv"): "'households' of text.csv must be numbers, but holds string, 'none' for",
-        ("apply", "nameless.json", "houses.csv"): "the model has no names of columns, so that houses.csv must have "
-        "exactly its 3 columns, but it has 5: 'key', 'city'",
-        ("apply", "nameless.json", "text.csv"): "'households' of text.csv must be numbers",
+        ("apply", "model.json", "text.csv"): "'households' of text.csv must be numeric, got string, for example 'none'",
+        (
+            "inverse",
+            "model.json",
+            "text.csv",
+        ): "'households' of text.csv must be numeric, got string, for example 'none'",
+        ("apply", "nameless.json", "houses.csv"): "houses.csv must have exactly 3 columns, since the model was fitted "
+        "without column names; it has 5: 'key', 'city'",
+        ("apply", "nameless.json", "text.csv"): "'households' of text.csv must be numeric",
         ("apply", "broken.json", "houses.csv"): "'broken.json' cannot be used as a model",
         ("apply", "houses.csv", "houses.csv"): "'houses.csv' cannot be used as a model",
         ("apply", "none.json", "houses.csv"): "there is no model 'none.json'",

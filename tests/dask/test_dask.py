@@ -19,19 +19,16 @@ try:
     import dask.dataframe as dd
     import pandas as pd
     from dask.distributed import Client, LocalCluster
-
-    import kdi.dask
 except ImportError as error:
     missing(f"dask is not installed ({error})")
+
+import kdi.dask
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # the workers do not see the tests
 
 ALPHAS = [0, 0.1, 1, np.inf, "scott"]
 ROWS = 40_000
 NAMES = ["normal", "lognormal", "cauchy", "offset", "ties", "holes"]
-
-
-pytestmark = pytest.mark.xdist_group("dask")  # one cluster, not one for each process of the tests
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -161,16 +158,16 @@ class TestFit:
         expected = kdi.KDITransformer(alpha).fit(TABLE, sample_weight=weights)
         both = pieces_of(np.column_stack([TABLE, weights]), 7)
         X, w = array_of([piece[:, :-1] for piece in both]), array_of([piece[:, -1] for piece in both])
-        assert_same(kdi.dask.fit(kdi.KDITransformer(alpha), X, w), expected, TABLE)
+        assert_same(kdi.dask.fit(kdi.KDITransformer(alpha), X, sample_weight=w), expected, TABLE)
         in_memory = np.concatenate([piece[:, -1] for piece in both])
-        assert_same(kdi.dask.fit(kdi.KDITransformer(alpha), X, in_memory), expected, TABLE)
+        assert_same(kdi.dask.fit(kdi.KDITransformer(alpha), X, sample_weight=in_memory), expected, TABLE)
 
     def test_weights_of_a_dataframe(self, rng):
         weights = rng.integers(0, 4, size=ROWS) * 0.5
         expected = kdi.KDITransformer().fit(pd.DataFrame(TABLE, columns=NAMES), sample_weight=weights)
         X = frame_of(pieces_of(np.column_stack([TABLE, weights]), 7), [*NAMES, "times"])
-        assert_same(kdi.dask.fit(kdi.KDITransformer(), X, "times"), expected, TABLE)
-        assert_same(kdi.dask.fit(kdi.KDITransformer(), X[NAMES], X["times"]), expected, TABLE)
+        assert_same(kdi.dask.fit(kdi.KDITransformer(), X, sample_weight="times"), expected, TABLE)
+        assert_same(kdi.dask.fit(kdi.KDITransformer(), X[NAMES], sample_weight=X["times"]), expected, TABLE)
 
     def test_worker_killed_in_the_middle(self, tmp_path):
         marker = tmp_path / "killed"
@@ -188,9 +185,9 @@ class TestFit:
         assert_same(found, kdi.KDITransformer().fit(TABLE), TABLE)
 
     def test_partitions_stay_on_the_workers(self):
-        """What a summary says of its process is never that of the client."""
-        parts = kdi.dask.DaskPartitions(array_of(pieces_of(TABLE, 20)))
-        found = parts.reduce(processes, set.union)
+        """A summary never names the process of the client."""
+        partitions = kdi.dask.DaskPartitions(array_of(pieces_of(TABLE, 20)))
+        found = partitions.reduce(processes, set.union)
         assert found
         assert os.getpid() not in found
 
@@ -295,7 +292,7 @@ class TestSketches:
         for other in found[1:]:
             for one, another in zip(found[0].values(), other.values(), strict=True):
                 assert one.exponent == another.exponent
-                assert_array_equal(one.places, another.places)
+                assert_array_equal(one.keys, another.keys)
                 assert_allclose(one.moments, another.moments, rtol=1e-9, atol=1e-6)
                 assert (one.count, one.missing) == (another.count, another.missing)
                 assert (one.minimum, one.maximum) == (another.minimum, another.maximum)
@@ -329,15 +326,27 @@ class TestCorrelations:
         found = kdi.dask.corr(array_of(pieces_of(table, 7)), alpha=alpha)
         assert_allclose(found, kdi.corr(table, alpha=alpha), rtol=0, atol=1e-9)
 
-    def test_frame_with_holes_and_pvalues(self, rng):
+    def test_frame_with_holes_and_p_values(self, rng):
         table = mixed(TABLE)[:3000]
         table[rng.random(table.shape) < 0.1] = np.nan
         table[:, 3] = np.where(np.isnan(table[:, 2]), np.nan, table[:, 1] + table[:, 2])
         frame = pd.DataFrame(table, columns=NAMES)
-        found = kdi.dask.corr(frame_of(pieces_of(table, 5)), pvalues=True)
-        expected = kdi.corr(frame, pvalues=True)
+        X = frame_of(pieces_of(table, 5))
+        found, expected = kdi.dask.corr_test(X), kdi.corr_test(frame)
+        assert isinstance(found, kdi.CorrelationMatrix)
         pd.testing.assert_frame_equal(found.statistic, expected.statistic, rtol=0, atol=1e-9)
         pd.testing.assert_frame_equal(found.pvalue, expected.pvalue, rtol=0, atol=1e-9)
+        pd.testing.assert_frame_equal(kdi.dask.corr(X), found.statistic, rtol=0, atol=1e-12)
+
+    @pytest.mark.parametrize("order", [2, 6])
+    def test_p_values_of_an_array_for_every_order(self, order):
+        table = mixed(TABLE[:, :3])[:2000]
+        X = array_of(pieces_of(table, 3))
+        found, expected = kdi.dask.corr_test(X, order=order), kdi.corr_test(table, order=order)
+        assert_allclose(found.statistic, expected.statistic, rtol=0, atol=1e-9)
+        assert_allclose(found.pvalue, expected.pvalue, rtol=0, atol=1e-9)
+        assert_allclose(kdi.dask.corr(X, order=order), expected.statistic, rtol=0, atol=1e-9)
+        assert not np.allclose(found.statistic, kdi.corr(table), rtol=0, atol=1e-6)
 
     def test_weights(self, rng):
         table, weights = mixed(TABLE[:, :3])[:5000], rng.integers(0, 3, size=5000).astype(float)
@@ -366,7 +375,9 @@ class TestClusters:
         values[::50] = np.nan
         return rng.permutation(values)
 
-    @pytest.mark.parametrize("options", [{}, {"n_clusters": 2}, {"min_size": 0.2}, {"significance": 0.05}])
+    @pytest.mark.parametrize(
+        "options", [{}, {"n_clusters": 2}, {"min_size": 0.2}, {"significance": 0.05}, {"order": 2}]
+    )
     def test_equals_cluster_in_memory(self, values, options):
         x = array_of(pieces_of(values, 6))
         found, expected = kdi.dask.cluster(x, **options), kdi.cluster(x.compute(), **options)
@@ -421,7 +432,7 @@ class TestDiscretizer:
         if make is frame_of:
             assert list(back.columns) == names
 
-    @pytest.mark.parametrize("options", [{"n_bins": 3}, {"strategy": "uniform"}, {"inverse": "median"}])
+    @pytest.mark.parametrize("options", [{"n_bins": 3}, {"strategy": "uniform"}, {"inverse_strategy": "median"}])
     def test_options(self, table, options):
         found = kdi.dask.fit(kdi.KDIDiscretizer(**options), array_of(pieces_of(table, 2)))
         expected = kdi.KDIDiscretizer(**options).fit(table)

@@ -11,6 +11,7 @@ import pytest
 import sklearn
 from engines import missing
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import ConstantInputWarning
 
 import kdi
 
@@ -20,10 +21,10 @@ try:
     import dask.dataframe as dd
     import pandas as pd
     import pyarrow as pa
-
-    import kdi.dask
 except ImportError as error:
     missing(f"dask is not installed ({error})")
+
+import kdi.dask
 
 
 @pytest.fixture(autouse=True)
@@ -166,21 +167,27 @@ class TestRefused:
     @pytest.mark.parametrize("make", [np.asarray, pd.DataFrame, lambda table: table.tolist(), dask.delayed])
     def test_what_is_not_of_dask(self, make):
         X = make(np.ones((5, 2)))
-        with pytest.raises(TypeError, match=r"must be a dask array or a dask dataframe, got a .*estimator.fit takes"):
+        with pytest.raises(
+            TypeError, match=r"^X must be a dask array or a dask dataframe, got a .*; use estimator.fit"
+        ):
             fitted(X)
-        with pytest.raises(TypeError, match=r"kdi.corr takes"):
+        with pytest.raises(TypeError, match=r"^table must be a dask array or .*; use kdi.corr for"):
             kdi.dask.corr(X)
-        with pytest.raises(TypeError, match=r"kdi.cluster takes"):
+        with pytest.raises(TypeError, match=r"^x must be a dask array, series or .*; use kdi.cluster for"):
             kdi.dask.cluster(X)
-        with pytest.raises(TypeError, match=r"kdi.sketch_table takes"):
+        with pytest.raises(TypeError, match=r"^table must be a dask array or .*; use kdi.sketch_table for"):
             kdi.dask.sketch_table(X)
         model = kdi.KDITransformer().fit(np.eye(2))
-        with pytest.raises(TypeError, match=r"estimator.transform takes"):
+        with pytest.raises(TypeError, match=r"^table must be a dask array or .*; use kdi.corr_test for"):
+            kdi.dask.corr_test(X)
+        with pytest.raises(TypeError, match=r"^X must be a dask array or .*; use estimator.transform for"):
             kdi.dask.transform(model, X)
 
     def test_other_estimators(self):
         with pytest.raises(TypeError, match="estimator must be a KDITransformer or a KDIDiscretizer, got a sklearn"):
             kdi.dask.fit(sklearn.preprocessing.StandardScaler(), da.ones((5, 2)))
+        with pytest.raises(TypeError, match="estimator must be a KDITransformer or a KDIDiscretizer, got a type"):
+            kdi.dask.fit(kdi.KDITransformer, da.ones((5, 2)))
 
     def test_not_fitted(self):
         with pytest.raises(sklearn.exceptions.NotFittedError):
@@ -223,7 +230,7 @@ class TestRefused:
 
 
 def fitted_with(X, weights):
-    return kdi.dask.fit(kdi.KDITransformer(), X, weights)
+    return kdi.dask.fit(kdi.KDITransformer(), X, sample_weight=weights)
 
 
 class TestWeightsRefused:
@@ -243,7 +250,7 @@ class TestWeightsRefused:
 
     def test_all_zero(self, frame):
         X = dd.from_pandas(frame.assign(w=0.0), npartitions=3)
-        with pytest.raises(ValueError, match="zero in every row"):
+        with pytest.raises(ValueError, match="sample_weight must not be zero in every row"):
             fitted_with(X, "w")
 
     def test_shapes(self, frame):
@@ -256,11 +263,11 @@ class TestWeightsRefused:
             fitted_with(A, da.ones((300, 1)))
         with pytest.raises(ValueError, match="compute_chunk_sizes"):
             fitted_with(X.to_dask_array(), np.ones(300))
-        with pytest.raises(ValueError, match="the 3 chunks of X, got 1"):
+        with pytest.raises(ValueError, match="the 3 chunks of the table, got 1"):
             fitted_with(X.to_dask_array(), da.ones(300, chunks=-1))
-        with pytest.raises(ValueError, match="must have the partitions of X, 3, got 2"):
+        with pytest.raises(ValueError, match="must have the 3 partitions of the table, got 2"):
             fitted_with(X, X["a"].repartition(npartitions=2))
-        with pytest.raises(TypeError, match="must be a dask series, or the name of a column of X, got a numpy ndarray"):
+        with pytest.raises(TypeError, match="must be a dask series or the name of a column, got a numpy ndarray"):
             fitted_with(X, np.ones(300))
         with pytest.raises(ValueError, match=r"must have shape \(100,\)"):
             fitted_with(X.to_dask_array(), da.ones(300, chunks=((90, 110, 100),)))
@@ -352,10 +359,10 @@ class TestTransform:
     def test_one_hot_needs_the_estimator(self, rng):
         X = da.from_array(np.where(rng.random((500, 2)) < 0.5, 0, 9) + rng.normal(size=(500, 2)), chunks=(200, 2))
         model = kdi.KDIDiscretizer(encode="onehot-dense")
-        with pytest.raises(ValueError, match="compute=False takes a KDITransformer"):
+        with pytest.raises(ValueError, match="compute=False needs a KDITransformer, got a KDIDiscretizer"):
             kdi.dask.fit(model, X, compute=False)
         later = dask.delayed(kdi.dask.fit(model, X))
-        with pytest.raises(ValueError, match="compute the Delayed before"):
+        with pytest.raises(ValueError, match=r"columns, expected 2: .*; compute the Delayed first"):
             kdi.dask.transform(later, X).compute()
 
     def test_bins_of_missing_values(self, rng):
@@ -375,6 +382,14 @@ class TestTransform:
             kdi.dask.inverse_transform(found, da.ones((5, 40)))
 
 
+class TestCorrelations:
+    @pytest.mark.parametrize("function", [kdi.dask.corr, kdi.dask.corr_test])
+    def test_warnings_point_at_the_caller(self, function):
+        with pytest.warns(ConstantInputWarning, match="columns 0, 1") as caught:
+            function(da.ones((20, 2)))
+        assert [one.filename for one in caught] == [__file__]
+
+
 class TestCluster:
     def test_refused(self, frame):
         X = dd.from_pandas(frame, npartitions=2)
@@ -382,6 +397,10 @@ class TestCluster:
             kdi.dask.cluster(X)
         with pytest.raises(ValueError, match="x must have one dimension"):
             kdi.dask.cluster(da.ones((5, 1)))
+        frame.loc[7, "a"] = np.inf
+        with pytest.raises(ValueError, match="column 'a' must be finite or NaN") as caught:
+            kdi.dask.cluster(dd.from_pandas(frame[["a"]], npartitions=2))
+        assert caught.value.column == "a"
 
     def test_series_without_a_name(self, rng):
         values = np.where(rng.random(500) < 0.5, 0, 9) + rng.normal(size=500)
@@ -391,7 +410,7 @@ class TestCluster:
         assert_array_equal(found.labels.compute(), kdi.cluster(values).labels)
 
 
-class TestParts:
+class TestPartitions:
     @pytest.mark.parametrize("n", [1, 2, 7, 8, 9, 64, 65, 200])
     def test_every_partition_once(self, n):
         X = da.arange(1000 * n, chunks=1000)[:, None]
@@ -399,7 +418,7 @@ class TestParts:
 
     def test_no_task_merges_many(self):
         X = da.ones((500, 1), chunks=(1, 1))
-        graph = dict(kdi.dask.DaskPartitions(X).reduced(first_of_each, operator.add).__dask_graph__())
+        graph = dict(kdi.dask.DaskPartitions(X).reduce_lazily(first_of_each, operator.add).__dask_graph__())
         merges = [task for key, task in graph.items() if "kdi-merge" in str(key) and isinstance(task, tuple)]
         assert len(merges) == 63 + 8 + 1
         assert max(len(group) for _, group in merges) == 8
@@ -419,7 +438,14 @@ def first_of_each(chunks):
 
 
 def test_without_dask():
-    code = "import sys; sys.modules['dask'] = None; import kdi; import kdi.dask"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    missing = "import sys; sys.modules['dask'] = None; import kdi; "
+    assert run_code(missing + "assert not hasattr(kdi, 'dask') and hasattr(kdi, 'KDITransformer')").returncode == 0
+    done = run_code(missing + "import kdi.dask")
     assert done.returncode
-    assert "ImportError: kdi.dask needs dask, which is not installed: pip install 'kdi[dask]'" in done.stderr
+    assert done.stderr.splitlines()[-1].startswith(
+        "ImportError: kdi.dask needs dask and pandas: pip install 'kdi[dask]'"
+    )
+
+
+def run_code(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

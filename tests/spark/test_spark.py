@@ -73,14 +73,14 @@ def collected(df):
 @pytest.mark.parametrize("way", ["one", "three, one empty", "seventeen"])
 @pytest.mark.parametrize("kernel, weights", [("polyexp", None), ("gaussian", "weight")])
 def test_the_fit_is_that_of_the_rows_in_memory(frame, memory, way, kernel, weights):
-    parts = divided(frame, way)
+    df = divided(frame, way)
     repeated = {f"{name} {suffix}": name for name in FEATURES for suffix in ALPHAS}
     alpha = {f"{name} {suffix}": value for name in FEATURES for suffix, value in ALPHAS.items()}
     X = pd.DataFrame({new: memory[name] for new, name in repeated.items()})
-    wide = parts.select("weight", *[parts[name].alias(new) for new, name in repeated.items()])
+    wide = df.select("weight", *[df[name].alias(new) for new, name in repeated.items()])
 
     estimator = kdi.KDITransformer(alpha, kernel=kernel)
-    fitted = kdi.spark.fit(estimator, wide, columns=list(repeated), weights=weights)
+    fitted = kdi.spark.fit(estimator, wide, columns=list(repeated), sample_weight=weights)
     expected = kdi.KDITransformer(alpha, kernel=kernel).fit(X, sample_weight=memory[weights] if weights else None)
 
     assert fitted is estimator and type(fitted) is kdi.KDITransformer
@@ -107,11 +107,11 @@ def test_many_rows_with_ranges_of_their_own(spark):
 
 def test_unions_add_up(frame, memory):
     first, second = frame.filter("id < 1000"), frame.filter("id >= 1000").repartition(2)
-    fitted = kdi.spark.fit(kdi.KDITransformer(), first.union(second), ["normal", "cauchy"])
+    fitted = kdi.spark.fit(kdi.KDITransformer(), first.union(second), columns=["normal", "cauchy"])
     expected = kdi.KDITransformer().fit(memory[["normal", "cauchy"]])
     X = memory[["normal", "cauchy"]]
     np.testing.assert_allclose(fitted.transform(X), expected.transform(X), rtol=0, atol=1e-9)
-    sketches = [kdi.spark.sketch_table(part, "cauchy")["cauchy"] for part in (first, second)]
+    sketches = [kdi.spark.sketch_table(part, columns="cauchy")["cauchy"] for part in (first, second)]
     whole = sum(sketches)
     assert whole.count == N - 100 and whole.missing == 100
     np.testing.assert_allclose(whole.std, np.nanstd(memory["cauchy"]), rtol=1e-12)
@@ -157,7 +157,7 @@ def test_transform_is_lazy_and_leaves_other_columns_alone(spark, frame, memory):
 
 def test_floats_stay_floats(frame, memory):
     X = memory[["single"]]
-    fitted = kdi.spark.fit(kdi.KDITransformer(output_distribution="normal"), frame, ["single"])
+    fitted = kdi.spark.fit(kdi.KDITransformer(output_distribution="normal"), frame, columns=["single"])
     result = kdi.spark.transform(fitted, frame.select("single", "id"))
     assert dict(result.dtypes) == {"single": "float", "id": "bigint"}
     got = result.toArrow().to_pandas().sort_values("id")["single"].to_numpy()
@@ -168,7 +168,7 @@ def test_floats_stay_floats(frame, memory):
 
 
 def test_the_fitted_transformer_is_an_ordinary_one(frame, memory):
-    fitted = kdi.spark.fit(kdi.KDITransformer(), frame, ["normal", "ties"])
+    fitted = kdi.spark.fit(kdi.KDITransformer(), frame, columns=["normal", "ties"])
     X = memory[["normal", "ties"]]
     again = pickle.loads(pickle.dumps(fitted))
     np.testing.assert_array_equal(again.transform(X), fitted.transform(X))
@@ -182,11 +182,12 @@ def test_the_fitted_transformer_is_an_ordinary_one(frame, memory):
 @pytest.mark.parametrize("way", ["one", "three, one empty"])
 def test_correlations_are_those_in_memory(frame, memory, way):
     names = ["normal", "log normal", "holes", "ties", "cauchy"]
-    table, parts = memory[names].copy(), divided(frame, way)
+    table, df = memory[names].copy(), divided(frame, way)
     table["both"] = table["normal"] + table["holes"]
-    wide = parts.select(*names, (parts["normal"] + parts["holes"]).alias("both"), "weight")
-    got = kdi.spark.corr(wide, [*names, "both"], alpha=0.5, pvalues=True)
-    expected = kdi.corr(table, alpha=0.5, pvalues=True)
+    wide = df.select(*names, (df["normal"] + df["holes"]).alias("both"), "weight")
+    got = kdi.spark.corr_test(wide, columns=[*names, "both"], alpha=0.5, order=2)
+    expected = kdi.corr_test(table, alpha=0.5, order=2)
+    assert isinstance(got, kdi.CorrelationMatrix)
     pd.testing.assert_frame_equal(got.statistic, expected.statistic, rtol=0, atol=1e-9)
     pd.testing.assert_frame_equal(got.pvalue, expected.pvalue, rtol=0, atol=1e-9)
     weighted = kdi.spark.corr(wide, weights="weight", min_periods=2500)
@@ -218,8 +219,8 @@ def test_clusters_are_those_in_memory(spark, weights, n_clusters):
 def test_the_discretizer_fits_and_encodes(frame, memory, encode):
     features = ["ties", "normal", "holes"]
     strategy = "uniform" if encode == "onehot" else "valley"
-    options = {"encode": encode, "missing": "bin", "strategy": strategy, "inverse": "median", "bandwidth": 0.1}
-    fitted = kdi.spark.fit(kdi.KDIDiscretizer(**options), frame, features)
+    options = {"encode": encode, "missing": "bin", "strategy": strategy, "inverse_strategy": "median", "bandwidth": 0.1}
+    fitted = kdi.spark.fit(kdi.KDIDiscretizer(**options), frame, columns=features)
     expected = kdi.KDIDiscretizer(**options).fit(memory[features])
     for name in ("bin_edges_", "centers_", "representatives_"):
         for got, wanted in zip(getattr(fitted, name), getattr(expected, name), strict=True):

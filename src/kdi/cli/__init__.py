@@ -1,8 +1,8 @@
 """The command line: `kdi`, or `python -m kdi`.
 
-    arguments ──▶ inputs: files, stdin ──▶ a command ──▶ outputs: files that appear when whole, stdout
+    arguments ──▶ inputs: files, stdin ──▶ a command ──▶ outputs: files, written atomically, stdout
 
-What goes wrong is one line on stderr and an exit code; KDI_TRACEBACK=1 shows where it did.
+An error is one line on stderr and an exit code; KDI_TRACEBACK=1 adds the traceback.
 """
 
 from __future__ import annotations
@@ -19,12 +19,14 @@ from types import FrameType
 
 from kdi.cli._errors import describe_error, print_error, warnings_as_notes, write_stderr
 
-FAILED, INTERRUPTED, PIPE_CLOSED = 1, 130, 141  # 2 is wrong usage; 128 and more as shells count signals
+__all__ = ["main"]
+
+FAILED, INTERRUPTED, PIPE_CLOSED = 1, 130, 141  # 2 is wrong usage; 128 + n is signal n, as in shells
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 class Stopped(BaseException):
-    """The process is asked to end; files that are not whole are removed on the way out."""
+    """A signal asks the process to end; incomplete files are removed while it propagates."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -33,18 +35,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     arguments : sequence of str, optional
-        What stands after `kdi`; that of the process by default.
+        The arguments after `kdi`; by default those of the process.
     """
-    asked: list[int] = []
+    signals: list[int] = []
     try:
-        with _stopped_by_signals(asked), warnings_as_notes():
+        with _raise_on_signals(signals), warnings_as_notes():
             return _run(arguments)
     except (Stopped, KeyboardInterrupt):
-        code = 128 + asked[0] if asked else INTERRUPTED
+        code = 128 + signals[0] if signals else INTERRUPTED
     except Exception as error:
-        if asked:  # while a library was imported, which then says that it is broken
-            code = 128 + asked[0]
-        elif isinstance(error, OSError) and error.errno == errno.EPIPE:  # whoever reads our output has seen enough
+        if signals:  # during the import of a library, which may turn `Stopped` into an error of its own
+            code = 128 + signals[0]
+        elif isinstance(error, OSError) and error.errno == errno.EPIPE:  # the reader of our output has closed it
             code = PIPE_CLOSED
         else:
             code = FAILED
@@ -52,17 +54,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 write_stderr(traceback.format_exc())
             print_error(describe_error(error))
     if arguments is None:
-        _drop_output()
+        _discard_output()
     return code
 
 
 def _run(arguments: Sequence[str] | None) -> int:
-    from kdi.cli._arguments import parse  # here, where an interrupt is one
+    from kdi.cli._arguments import parse  # imported here, so that an interrupt during the import is handled
 
     code = 0
     try:
         options = parse(arguments)
-    except SystemExit as end:  # of argparse, after help, the version or an error
+    except SystemExit as end:  # raised by argparse after help, the version or an error
         code = end.code if isinstance(end.code, int) else FAILED
     else:
         options.run(options)
@@ -72,19 +74,19 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 
 @contextmanager
-def _stopped_by_signals(asked: list[int]) -> Iterator[None]:
-    """Signals that end a process as errors, so that it cleans up first; they are noted in `asked`."""
+def _raise_on_signals(signals: list[int]) -> Iterator[None]:
+    """Raise `Stopped` on signals that would end the process, so that it cleans up first; record them in `signals`."""
 
     def stop(number: int, _: FrameType | None) -> None:
-        signal.signal(number, before[number])  # whoever asks twice does not want to wait
-        asked.append(number)
+        signal.signal(number, before[number])  # a second signal ends the process at once
+        signals.append(number)
         raise Stopped(number)
 
-    if threading.current_thread() is not threading.main_thread():  # others may not set handlers
+    if threading.current_thread() is not threading.main_thread():  # other threads cannot set handlers
         yield
         return
     before = {number: signal.getsignal(number) for number in SIGNALS}
-    before = {number: handler for number, handler in before.items() if handler is not signal.SIG_IGN}  # as of nohup
+    before = {number: handler for number, handler in before.items() if handler is not signal.SIG_IGN}  # as by nohup
     try:
         for number in before:
             signal.signal(number, stop)
@@ -94,10 +96,14 @@ def _stopped_by_signals(asked: list[int]) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _drop_output() -> None:
-    """Leave out what is still on its way to standard output: nobody may be there to take it, and Python would wait."""
+def _discard_output() -> None:
+    """Discard buffered standard output: if its reader is gone, Python would fail to flush it at exit."""
     if sys.stdout is not None:
         with suppress(OSError, ValueError):
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, sys.stdout.fileno())
-            os.close(nowhere)
+            devnull = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(devnull, sys.stdout.fileno())
+            os.close(devnull)
+
+
+def __dir__() -> list[str]:
+    return __all__

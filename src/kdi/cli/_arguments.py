@@ -1,6 +1,6 @@
-"""What can be written after `kdi`: commands, options, and help with examples.
+"""The parser of the command line: commands, options, and help with examples.
 
-The modules of the commands are imported when one of them runs, so that help and mistakes are answered at once.
+The module of a command is imported when the command runs, so that help and usage errors are fast.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from textwrap import fill
 from typing import Any, NoReturn
 
 from kdi._version import __version__
-from kdi.cli._choices import ALPHA, BANDWIDTH, alpha_text, as_bandwidth, as_rule, limited
+from kdi.cli._choices import ALPHA, BANDWIDTH, check_alpha, number_type, parse_bandwidth, parse_factor
 from kdi.cli._errors import message_line, print_error
 
 DESCRIPTION = """The kernel density integral transformation: feature scaling
@@ -22,13 +22,13 @@ between min-max and quantiles.
 
 Tables are CSV (.csv, .csv.gz) or Parquet (.parquet, .pq) files of any size;
 - is standard input or output."""
-ENDING = """Exit codes: 0 done, 1 it could not be done, 2 wrong usage, 130 interrupted.
-kdi COMMAND --help has examples.
+EPILOG = """Exit codes: 0 success, 1 failure, 2 wrong usage, 130 interrupted.
+kdi COMMAND --help shows examples.
 """
-TABLE = "files or globs of one table, all CSV or all Parquet; - is standard input"
-COUNT = limited(int, lambda value: value >= 1, "a whole number >= 1")
-SIZE = limited(float, lambda value: 0 <= value < inf, "a number >= 0")
-LEVEL = limited(float, lambda value: 0 < value < 1, "a number between 0 and 1")
+INPUTS = "files or globs that make up one table, all CSV or all Parquet; - is standard input"
+COUNT = number_type(int, lambda value: value >= 1, "an integer >= 1")
+SIZE = number_type(float, lambda value: 0 <= value < inf, "a number >= 0")
+LEVEL = number_type(float, lambda value: 0 < value < 1, "a number between 0 and 1")
 EXAMPLES = {
     "transform": """
   kdi transform houses.csv -o scaled.csv
@@ -51,7 +51,7 @@ EXAMPLES = {
   kdi cluster houses.csv --column income --significance 0.05 --plot clusters.png""",
     "explore": """
   kdi explore houses.csv -o houses.html
-  kdi explore 'parts/*.parquet' -o parts.html --columns income,rooms --title 'Houses in parts'""",
+  kdi explore 'parts/*.parquet' -o houses.html --columns income,rooms --title 'All houses'""",
     "demo": """
   kdi demo
   kdi demo -o somewhere/else""",
@@ -59,24 +59,24 @@ EXAMPLES = {
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line, and whose options are written out."""
+    """A parser that prints errors as one line and does not accept abbreviated options."""
 
     def __init__(self, **options: Any) -> None:
         form = argparse.RawDescriptionHelpFormatter
         super().__init__(**{"allow_abbrev": False, "formatter_class": form, **options})
 
     def error(self, message: str) -> NoReturn:
-        print_error(f"{message_line(message).removesuffix('.')}; {self.prog} --help shows what there is.")
+        print_error(f"{message_line(message).removesuffix('.')}; {self.prog} --help shows the usage.")
         raise SystemExit(2)
 
 
 def _run(module: str, function: str, options: argparse.Namespace) -> None:
-    """Call a function of a module that is imported only then."""
+    """Import the module of a command, and call its function."""
     getattr(import_module(f"kdi.cli._{module}"), function)(options)
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """The options of a command, and as `run` what carries it out."""
+    """Parse the options of a command; their attribute `run` carries the command out."""
     options, unknown = _parser().parse_known_args(arguments)
     if unknown:
         options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
@@ -84,7 +84,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _parser() -> Parser:
-    parser = Parser(prog="kdi", description=DESCRIPTION, epilog=ENDING)
+    parser = Parser(prog="kdi", description=DESCRIPTION, epilog=EPILOG)
     parser.add_argument("--version", action="version", version=f"kdi {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
@@ -97,21 +97,22 @@ def _parser() -> Parser:
         command(
             "transform",
             "transforming",
-            "learn the transformation of a table, and transform it",
-            "Map each numeric column to [0, 1]; other columns pass through, and rows keep their order.",
+            "fit the transformation to a table, and transform the table",
+            "Map each numeric column to [0, 1]. Other columns pass through unchanged, and rows keep their order.",
         )
     )
     for name, short, long in (
-        ("apply", "transform a table with a saved model", "Transform a table with a model that was saved."),
-        ("inverse", "turn a transformed table back", "Turn a table that was transformed back into values."),
+        ("apply", "transform a table with a saved model", "Transform a table with a saved model."),
+        ("inverse", "map a transformed table back", "Map a transformed table back to the original values."),
     ):
-        _add_map(command(name, "transforming", short, f"{long} Columns are found by name, others pass through."))
+        long += " Columns are found by name; other columns pass through unchanged."
+        _add_map(command(name, "transforming", short, long))
     _add_corr(
         command(
             "corr",
             "correlating",
             "correlations between Pearson's and Spearman's",
-            "Kernel density integral correlations of the numeric columns: the matrix, or pair by pair.",
+            "Kernel density integral correlations of the numeric columns, as a matrix or pair by pair.",
         )
     )
     _add_cluster(
@@ -119,32 +120,32 @@ def _parser() -> Parser:
             "cluster",
             "clustering",
             "natural groups of one column",
-            "Cut a column where its values are sparse: prints where each group lies, its size, and how deep the "
-            "valley at its right is. With -o, writes the table with the group of each row, counted from 0; -1 is a "
-            "missing value.",
+            "Split a column where its values are sparse. Prints the range and the size of each group, and the depth of "
+            "the valley to its right. With -o, also writes the table with the group of each row, numbered from 0; -1 "
+            "is a missing value.",
         )
     )
     _add_explore(
         command(
             "explore",
             "exploring",
-            "a table as one page of HTML",
-            "Write a page that shows every numeric column before and after, at every alpha, and their correlations. It "
-            "is one file, needs no network, and holds sketches of the columns, no rows.",
+            "a table as one HTML page",
+            "Write a page that shows every numeric column before and after the transformation, at every alpha, and all "
+            "correlations. It is a single file, needs no network, and contains sketches of the columns, not rows.",
         )
     )
     demo = command(
         "demo",
         "demonstrating",
-        "all of this on California housing",
-        "Run the commands on a table that comes with the package, and say what they wrote.",
+        "all commands on California housing",
+        "Run the commands on a table that is included in the package, and list the files that they wrote.",
     )
     demo.add_argument("-o", "--output", metavar="DIR", default="kdi-demo", help="folder (default: %(default)s)")
     return parser
 
 
 def _add_transform(parser: Parser) -> None:
-    parser.add_argument("input", nargs="+", metavar="INPUT", help=TABLE)
+    parser.add_argument("input", nargs="+", metavar="INPUT", help=INPUTS)
     _add_output(parser)
     _add_columns(parser, "to transform")
     _add_alpha(parser)
@@ -153,21 +154,21 @@ def _add_transform(parser: Parser) -> None:
         "--out-of-range",
         choices=["clip", "linear", "nan"],
         default="clip",
-        help="what the saved model does to values beyond those seen: clip them (default), go on in a straight line, "
-        "leave them empty",
+        help="how the saved model treats values outside the fitted range: clip them (default), extrapolate linearly, "
+        "or leave them empty",
     )
     parser.add_argument("--save", metavar="MODEL.json", help="save the model, for apply and inverse")
 
 
 def _add_map(parser: Parser) -> None:
-    parser.add_argument("model", metavar="MODEL.json", help="what kdi transform --save or to_json wrote")
-    parser.add_argument("input", nargs="+", metavar="INPUT", help=TABLE)
+    parser.add_argument("model", metavar="MODEL.json", help="file written by kdi transform --save or to_json")
+    parser.add_argument("input", nargs="+", metavar="INPUT", help=INPUTS)
     _add_output(parser)
 
 
 def _add_corr(parser: Parser) -> None:
-    parser.add_argument("input", nargs="+", metavar="INPUT", help=TABLE)
-    parser.add_argument("--compare", action="store_true", help="each pair with Pearson, Spearman and KD-integral")
+    parser.add_argument("input", nargs="+", metavar="INPUT", help=INPUTS)
+    parser.add_argument("--compare", action="store_true", help="Pearson, Spearman and KD-integral, pair by pair")
     _add_output(parser)
     _add_plot(parser)
     _add_columns(parser, "to correlate")
@@ -175,69 +176,73 @@ def _add_corr(parser: Parser) -> None:
 
 
 def _add_cluster(parser: Parser) -> None:
-    parser.add_argument("input", nargs="+", metavar="INPUT", help=TABLE)
+    parser.add_argument("input", nargs="+", metavar="INPUT", help=INPUTS)
     parser.add_argument("--column", required=True, metavar="NAME", help="the column to cluster")
     _add_output(parser, default=None)
     _add_plot(parser)
     _add_weights(parser)
-    parser.add_argument("--alpha", type=as_rule, default=1.0, help=f"{ALPHA} (default: 1)")
+    parser.add_argument("--alpha", type=parse_factor, default=1.0, help=f"{ALPHA} (default: 1)")
     _add_kernel(parser)
     parser.add_argument(
         "--bandwidth",
-        type=as_bandwidth,
+        type=parse_bandwidth,
         default="scott",
-        help=f"of the density whose valleys are sought, {BANDWIDTH}; smaller ones find more groups (default: scott)",
+        help=f"bandwidth of the density whose valleys separate groups: {BANDWIDTH}; smaller values find more groups "
+        "(default: scott)",
     )
-    parser.add_argument("--n-clusters", type=COUNT, metavar="N", help="exactly so many groups")
+    parser.add_argument("--n-clusters", type=COUNT, metavar="N", help="exact number of groups")
     parser.add_argument(
         "--min-size",
         type=SIZE,
         metavar="SIZE",
-        help="groups of fewer values, or of a smaller share where SIZE is below 1, join a neighbour",
+        help="groups with fewer values, or with a smaller share of them if SIZE is below 1, join a neighbour",
     )
     parser.add_argument(
-        "--significance", type=LEVEL, metavar="LEVEL", help="close valleys that chance would make, as at 0.05"
+        "--significance",
+        type=LEVEL,
+        metavar="LEVEL",
+        help="close valleys that are not significant at LEVEL, such as 0.05",
     )
 
 
 def _add_explore(parser: Parser) -> None:
-    parser.add_argument("input", nargs="+", metavar="INPUT", help=TABLE)
+    parser.add_argument("input", nargs="+", metavar="INPUT", help=INPUTS)
     parser.add_argument("-o", "--output", required=True, metavar="PAGE.html", help="the page; - is standard output")
     _add_columns(parser, "to show")
-    parser.add_argument("--title", help="heading of the page (default: the name of the file)")
+    parser.add_argument("--title", help="heading of the page (default: name of the file)")
 
 
 def _add_output(parser: Parser, default: str | None = "-") -> None:
-    ending = "" if default is None else " (default: -)"
-    parser.add_argument("-o", "--output", default=default, metavar="FILE", help=f"table to write; - is stdout{ending}")
-    parser.add_argument("--format", choices=["csv", "parquet"], help="of standard output (default: csv)")
+    suffix = "" if default is None else " (default: -)"
+    parser.add_argument("-o", "--output", default=default, metavar="FILE", help=f"table to write; - is stdout{suffix}")
+    parser.add_argument("--format", choices=["csv", "parquet"], help="format of standard output (default: csv)")
 
 
 def _add_plot(parser: Parser) -> None:
-    parser.add_argument("--plot", metavar="PICTURE", help="draw a picture: .png, .pdf or .svg")
+    parser.add_argument("--plot", metavar="FILE", help="draw a plot: .png, .pdf or .svg")
 
 
-def _add_columns(parser: Parser, what: str) -> None:
+def _add_columns(parser: Parser, purpose: str) -> None:
     parser.add_argument(
         "--columns",
         action="append",
         metavar="NAMES",
-        help=f"columns {what}, with commas between them (default: all that are numeric); may be repeated",
+        help=f"columns {purpose}, separated by commas (default: all numeric columns); may be repeated",
     )
     _add_weights(parser)
 
 
 def _add_weights(parser: Parser) -> None:
-    parser.add_argument("--weights", metavar="NAME", help="column with the weight of each row: 2 counts twice")
+    parser.add_argument("--weights", metavar="NAME", help="column with one weight per row: 2 counts twice")
 
 
 def _add_alpha(parser: Parser) -> None:
     parser.add_argument(
         "--alpha",
         action="append",
-        type=alpha_text,
+        type=check_alpha,
         metavar="ALPHA|NAME=ALPHA",
-        help=f"{ALPHA}; 0 is quantiles, inf is min-max (default: 1). NAME=ALPHA,… is for single columns; may be "
+        help=f"{ALPHA}; 0 is quantiles, inf is min-max (default: 1). NAME=ALPHA,… sets it for single columns; may be "
         "repeated",
     )
     _add_kernel(parser)

@@ -1,7 +1,7 @@
-"""Columns and alphas as they are written on the command line: names with commas between them.
+"""Parse columns and alphas as they are written on the command line: names separated by commas.
 
-A name that holds commas stands in double quotes, as in a CSV file. What is a column as it stands is that column, so
-that any single name, however odd, can be given alone.
+A name that contains commas is written in double quotes, as in a CSV file. A text that is the name of a column is that
+column, so that any name, whatever it contains, can be given alone.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ ALPHA = "a number >= 0, inf, scott or silverman"
 BANDWIDTH = "a positive number, scott or silverman"
 
 
-def as_columns(given: list[str] | None, available: Iterable[str]) -> list[str] | None:
-    """The columns that texts name; None where none were given."""
-    if given is None:
+def parse_columns(texts: list[str] | None, available: Iterable[str]) -> list[str] | None:
+    """Return the columns that the texts name, or None if there are no texts."""
+    if texts is None:
         return None
-    there = set(available)
-    return [name for text in given for name in ([text] if text in there else _split(text))]
+    names = set(available)
+    return [name for text in texts for name in ([text] if text in names else _split_names(text))]
 
 
-def as_rule(text: str) -> float | str:
-    """A bandwidth factor, for argparse."""
+def parse_factor(text: str) -> float | str:
+    """Parse a bandwidth factor; a type for argparse."""
     if text in RULES:
         return text
     try:
@@ -41,65 +41,65 @@ def as_rule(text: str) -> float | str:
     return value
 
 
-def as_bandwidth(text: str) -> float | str:
-    """The bandwidth of a density, for argparse."""
+def parse_bandwidth(text: str) -> float | str:
+    """Parse the bandwidth of a density; a type for argparse."""
     if text in RULES:
         return text
-    value: float = limited(float, lambda value: 0 < value < inf, BANDWIDTH)(text)
+    value: float = number_type(float, lambda value: 0 < value < inf, BANDWIDTH)(text)
     return value
 
 
-def limited(kind: type[Any], allows: Callable[[Any], bool], what: str) -> Callable[[str], Any]:
-    """A type for argparse: numbers within limits, and what they are called."""
+def number_type(kind: type[Any], is_allowed: Callable[[Any], bool], description: str) -> Callable[[str], Any]:
+    """Make a type for argparse: numbers that are allowed, and how messages describe them."""
 
-    def number(text: str) -> Any:
+    def parse(text: str) -> Any:
         try:
             value = kind(text)
         except ValueError:
             value = None
-        if value is None or not allows(value):
-            raise argparse.ArgumentTypeError(f"{text!r} is not {what}.")
+        if value is None or not is_allowed(value):
+            raise argparse.ArgumentTypeError(f"{text!r} is not {description}.")
         return value
 
-    return number
+    return parse
 
 
-def alpha_text(text: str) -> str:
-    """An alpha, or pairs of names and alphas, the last of which is checked already, for argparse."""
-    as_rule(text.rpartition("=")[2])
+def check_alpha(text: str) -> str:
+    """Check an alpha, or the last alpha of NAME=ALPHA pairs, and return the text unchanged; a type for argparse."""
+    parse_factor(text.rpartition("=")[2])
     return text
 
 
-def as_alpha(given: list[str] | None, features: list[str]) -> Any:
-    """One alpha for all features, or a dict by name; 0.5 and a=0.3 together leave 0.5 to the others."""
+def parse_alpha(texts: list[str] | None, features: list[str]) -> Any:
+    """Return one alpha for all features, or a dict by name; 0.5 and a=0.3 together mean 0.5 for all others."""
     default: float | str | None = None
-    own: dict[str, float | str] = {}
-    for text in given or []:
+    by_name: dict[str, float | str] = {}
+    for text in texts or []:
         if "=" not in text:
-            default = as_rule(text)
+            default = parse_factor(text)
             continue
         name, _, value = text.rpartition("=")
-        for pair in [text] if name in features else _split(text):
+        for pair in [text] if name in features else _split_names(text):
             name, sign, value = pair.rpartition("=")
             if not sign:
-                raise CommandError(f"--alpha takes one value, or NAME=VALUE pairs; {pair!r} among pairs has no name.")
+                raise CommandError(f"--alpha must be one value or NAME=VALUE pairs, got {pair!r} among pairs.")
             try:
-                own[name] = as_rule(value)
+                by_name[name] = parse_factor(value)
             except argparse.ArgumentTypeError as error:
                 raise CommandError(f"--alpha of {name!r}: {error}") from error
-    there = set(features)
-    unknown = [name for name in own if name not in there]
+    available = set(features)
+    unknown = [name for name in by_name if name not in available]
     if unknown:
         raise CommandError(
-            f"--alpha names {format_names(unknown)}, which is no feature; the features are {format_names(features, 20)}."
+            f"--alpha must name features, got {format_names(unknown)}; the features are {format_names(features, 20)}."
         )
-    if not own:
+    if not by_name:
         return 1.0 if default is None else default
-    return own if default is None else {name: own.get(name, default) for name in features}
+    return by_name if default is None else {name: by_name.get(name, default) for name in features}
 
 
-def _split(text: str) -> list[str]:
+def _split_names(text: str) -> list[str]:
     try:
         return next(csv.reader([text]), []) or [""]
     except csv.Error as error:
-        raise CommandError(f"{text!r} is no list of names with commas between them: {error}.") from error
+        raise CommandError(f"{text!r} is not a list of names separated by commas: {error}.") from error

@@ -1,6 +1,6 @@
-"""What is read: files, globs and standard input as one table, its columns, and its rows as often as a command asks.
+"""Inputs: files, globs and standard input as one table, its columns, and its rows as often as a command reads them.
 
-Small tables are read once and kept, large ones are read anew each time, batch by batch.
+Small tables are read once and kept in memory; large ones are read again each time, batch by batch.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from functools import cached_property
 from typing import Any
 
 from kdi._tables.arrow_partitions import ArrowPartitions
-from kdi._tables.sinks import SinkKind, check_csv_types
+from kdi._tables.sinks import FileFormat, check_csv_types
 from kdi._tables.sources import Source, open_source, require_pyarrow
 from kdi._utils.atomic_write import disk_full_context
 from kdi._utils.names import format_names
 from kdi.cli._errors import CommandError, error_context, print_note
 
-IN_MEMORY = 2**26  # bytes of files, and then of columns, that are kept
-GROWS = {".gz": 5, ".parquet": 3, ".pq": 3}  # by how much files are smaller than what they hold, roughly
+IN_MEMORY = 2**26  # files of at most this many bytes are kept in memory
+EXPANSION = {".gz": 5, ".parquet": 3, ".pq": 3}  # size of a table in memory relative to its file, roughly
 MAGIC = {b"PAR1": ".parquet", b"\x1f\x8b": ".csv.gz"}
 STDIN = "standard input"
 
@@ -35,9 +35,9 @@ class Input:
     Attributes
     ----------
     paths : list of str
-        Its files.
+        The files of the table.
     spooled : str or None
-        The file that standard input was written to, where it is one of them.
+        The temporary copy of standard input, if that is one of the files.
     """
 
     paths: list[str]
@@ -45,40 +45,39 @@ class Input:
 
     @property
     def title(self) -> str:
-        """What messages call it."""
+        """The name of the table in messages."""
         first = STDIN if self.paths[0] == self.spooled else self.paths[0]
         return first if len(self.paths) == 1 else f"{first} and {len(self.paths) - 1} more"
 
     @cached_property
     def source(self) -> Source:
-        with self.named():
+        with self.name_stdin():
             found = open_source(self.paths)
-        if self.is_text and all(map(_is_number, found.names)):
+        if self.is_csv and all(map(_is_number, found.names)):
             print_note(
-                f"all names of columns in {self.title} are numbers; is there no header? Its first line counts as one."
+                f"all column names of {self.title} are numbers; the first line is used as the header. Is it missing?"
             )
         return found
 
     @property
-    def is_text(self) -> bool:
-        """Whether its files are CSV."""
+    def is_csv(self) -> bool:
         from kdi._tables.files import file_format
 
         return file_format(self.paths[0]) == "CSV"
 
     @cached_property
     def is_large(self) -> bool:
-        sizes = [os.path.getsize(path) * GROWS.get(os.path.splitext(path)[1].lower(), 1) for path in self.paths]
+        sizes = [os.path.getsize(path) * EXPANSION.get(os.path.splitext(path)[1].lower(), 1) for path in self.paths]
         return sum(sizes) > IN_MEMORY
 
     @property
     def shows_progress(self) -> bool:
-        """Whether there is someone to show it to, and time to see it."""
+        """Whether to show progress: the table is large, and stderr is a terminal."""
         return self.is_large and sys.stderr is not None and sys.stderr.isatty()
 
     @contextmanager
-    def named(self) -> Iterator[None]:
-        """Errors that call standard input by its name, not by that of the file that it is kept in."""
+    def name_stdin(self) -> Iterator[None]:
+        """In all messages, also those of libraries, name standard input instead of its temporary copy."""
         try:
             yield
         except Exception as error:
@@ -86,81 +85,93 @@ class Input:
                 raise
             raise CommandError(str(error).replace(repr(self.spooled), STDIN).replace(self.spooled, STDIN)) from error
 
-    def features(self, chosen: list[str] | None, weights: str | None, others: str = "") -> list[str]:
-        """The columns that were chosen or else all numbers; a note says what becomes of the `others`."""
+    def select_features(self, chosen: list[str] | None, weights: str | None, others: str = "") -> list[str]:
+        """Return the chosen columns, or all numeric ones; a note says what happens to the `others`."""
         if weights is not None:
-            self.check([weights])
+            self.check_columns([weights])
         if chosen is not None:
             if weights in chosen:
-                raise CommandError(f"column {weights!r} holds the weights, and cannot be a feature too.")
-            self.check(chosen)
+                raise CommandError(f"column {weights!r} holds the weights and cannot be a feature too.")
+            self.check_columns(chosen)
             return chosen
-        usual = [name for name in self.source.usual if name != weights]
-        keys = self.source.keys  # 007 is a number to those who ask for it by name
-        chosen = [name for name in usual if name not in keys and _is_feature(self.source.schema.field(name).type)]
+        default = [name for name in self.source.feature_columns if name != weights]
+        identifiers = self.source.identifier_columns  # such as 007: numbers only if --columns names them
+        chosen = [name for name in default if name not in identifiers and self._is_feature(name)]
         if not chosen:
-            raise CommandError(f"{self.title} has no numeric column; {self._what_there_is()}")
-        if len(chosen) < len(usual):
-            there = set(chosen)
-            left = [name for name in usual if name not in there]
-            print_note(f"not numeric, and {others}: {format_names(left)}.")
+            raise CommandError(f"{self.title} has no numeric column; {self._describe_columns()}")
+        if len(chosen) < len(default):
+            left_out = set(default).difference(chosen)
+            print_note(f"not numeric, and {others}: {format_names(name for name in default if name in left_out)}.")
         return chosen
 
-    def numbers(self, weights: str | None) -> list[str]:
-        """The columns of numbers, with keys and truth values, but without the weights."""
+    def numeric_columns(self, weights: str | None) -> list[str]:
+        """Return the numeric columns, including identifiers and booleans, without the weights."""
         from kdi._tables.arrow import is_number
 
-        usual = [name for name in self.source.usual if name != weights]
-        return [name for name in usual if is_number(self.source.schema.field(name).type)]
+        default = [name for name in self.source.feature_columns if name != weights]
+        return [name for name in default if is_number(self.source.schema.field(name).type)]
 
-    def check_output(self, kind: SinkKind) -> None:
-        """Raise where columns cannot be written; what comes from CSV can be."""
-        if kind == "CSV" and not self.is_text:
+    def check_format(self, file_format: FileFormat) -> None:
+        """Raise if a column cannot be written in this format; all columns of CSV files can."""
+        if file_format == "CSV" and not self.is_csv:
             with error_context(self.title):
                 check_csv_types(self.source.schema)
 
-    def parts(self, features: list[str], weights: str | None = None) -> ArrowPartitions:
-        """Numbers of these columns, to be read as often as need be."""
+    def partitions(self, features: list[str], weights: str | None = None) -> ArrowPartitions:
+        """Return these columns as a partitioned table, which can be read several times."""
         wanted = features if weights is None else [*features, weights]
-        table = None if self.is_large else _kept(self.source.select(wanted))
+        table = None if self.is_large else _read_small(self.source.select(wanted))
         if table is not None and not table.num_rows:
             raise CommandError(f"{self.title} has no rows.")
         source = self.paths if table is None else table
         return ArrowPartitions(source, weights, columns=features, progress=self.shows_progress, argument="--weights")
 
-    def check(self, chosen: list[str], why: str = "") -> None:
-        """Raise unless these columns are there, once each, and are numbers; `why` says who wants them."""
+    def check_columns(self, chosen: list[str], reason: str = "") -> None:
+        """Raise unless these columns exist, differ from each other and are numeric; `reason` says why they must."""
         from kdi._tables.arrow import is_number
 
-        there = set(self.source.names)
-        missing = [name for name in chosen if name not in there]
+        available = set(self.source.names)
+        missing = [name for name in chosen if name not in available]
         if missing:
-            raise CommandError(f"{self.title} has no column {format_names(missing)}{why}; {self._what_there_is()}")
-        twice = [name for name, times in Counter(chosen).items() if times > 1]
-        if twice:
-            raise CommandError(f"columns are named once each, but {format_names(twice)} is named more than once.")
+            raise CommandError(
+                f"{self.title} has no column {format_names(missing)}{reason}; {self._describe_columns()}"
+            )
+        repeated = [name for name, n_times in Counter(chosen).items() if n_times > 1]
+        if repeated:
+            raise CommandError(
+                f"columns must be different from each other, got {format_names(repeated)} more than once."
+            )
         for name in chosen:
             kind = self.source.schema.field(name).type
             if not is_number(kind):
-                example = self._example(name, kind)
-                raise CommandError(f"column {name!r} of {self.title} must be numbers, but holds {example}.")
+                raise CommandError(
+                    f"column {name!r} of {self.title} must be numeric, got {self._describe_values(name, kind)}."
+                )
 
-    def _example(self, name: str, kind: Any) -> str:
-        """What a column holds, and the first value that is no number."""
+    def _describe_values(self, name: str, kind: Any) -> str:
+        """Describe what a column holds: its type, and its first value that is not a number."""
         for batch in self.source.select(name).batches():
             for value in batch.column(0).to_pylist():
                 try:
                     float("nan" if value is None or value == "" else value)
                 except (TypeError, ValueError):
-                    return f"{kind}, {str(value)[:60]!r} for example"
+                    return f"{kind}, for example {str(value)[:60]!r}"
         return str(kind)
 
-    def _what_there_is(self) -> str:
+    def _describe_columns(self) -> str:
         from kdi._tables.csv_errors import other_separator
 
         names = self.source.names
-        hint = other_separator(names[0]) if len(names) == 1 else None
-        return hint or f"its columns are {format_names(names, 20)}."
+        advice = other_separator(names[0]) if len(names) == 1 else None
+        return advice or f"its columns are {format_names(names, 20)}."
+
+    def _is_feature(self, name: str) -> bool:
+        import pyarrow.types as arrow_types
+
+        from kdi._tables.arrow import is_number
+
+        kind = self.source.schema.field(name).type
+        return is_number(kind) and not arrow_types.is_boolean(kind)
 
 
 def _is_number(name: str) -> bool:
@@ -171,56 +182,48 @@ def _is_number(name: str) -> bool:
     return True
 
 
-def _is_feature(kind: Any) -> bool:
-    import pyarrow.types as kinds
-
-    from kdi._tables.arrow import is_number
-
-    return is_number(kind) and not kinds.is_boolean(kind)
-
-
 @contextmanager
-def open_input(given: list[str]) -> Iterator[Input]:
-    """The table that files, globs and - for standard input stand for."""
+def open_input(arguments: list[str]) -> Iterator[Input]:
+    """Open the table that files, globs and - for standard input make up."""
     require_pyarrow()
     from kdi._tables.files import expand_paths, file_format
 
-    if given.count("-") > 1:
-        raise CommandError("standard input, -, can be read only once.")
+    if arguments.count("-") > 1:
+        raise CommandError("- is standard input, which can be read only once.")
     with ExitStack() as stack:
-        paths, kept = [], None
-        for one in given:
-            if one == "-":
-                kept = stack.enter_context(_spooled())
-                paths.append(kept)
+        paths, spooled = [], None
+        for argument in arguments:
+            if argument == "-":
+                spooled = stack.enter_context(_spool_stdin())
+                paths.append(spooled)
             else:
-                paths += expand_paths(one)
+                paths += expand_paths(argument)
         for path in paths:
-            file_format(path)
-        table = Input(paths, kept)
-        with table.named():
+            file_format(path)  # raises for other suffixes
+        table = Input(paths, spooled)
+        with table.name_stdin():
             yield table
 
 
 @contextmanager
-def _spooled() -> Iterator[str]:
-    """Standard input as a file, which is gone in the end: what is read more than once needs one."""
+def _spool_stdin() -> Iterator[str]:
+    """Copy standard input to a temporary file, because most commands read it more than once; yield the path."""
     if sys.stdin is None:
         raise CommandError("there is no standard input to read.")
     stream: Any = sys.stdin.buffer
     start = stream.read(4)
     suffix = next((suffix for magic, suffix in MAGIC.items() if start.startswith(magic)), ".csv")
     with tempfile.TemporaryDirectory(prefix="kdi-") as folder:
-        path = os.path.join(folder, STDIN + suffix)  # a name that a page may show
+        path = os.path.join(folder, STDIN + suffix)  # pages show this name as their title
         with disk_full_context(f"the copy of standard input in {folder}"), open(path, "wb") as file:
             file.write(start)
-            while part := stream.read1(2**20):  # as it comes, so that an interrupt need not wait for more
-                file.write(part)
+            while block := stream.read1(2**20):  # does not wait for a full block, so that an interrupt is handled
+                file.write(block)
         yield path
 
 
-def _kept(source: Source) -> Any:
-    """The rows in memory, or None where there are too many after all."""
+def _read_small(source: Source) -> Any:
+    """Read the rows into memory; return None if they turn out to be too many."""
     import pyarrow as pa
 
     batches, size = [], 0

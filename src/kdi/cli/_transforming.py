@@ -1,4 +1,4 @@
-"""kdi transform, apply and inverse: tables through the transformation, and back."""
+"""kdi transform, apply and inverse: map tables by the transformation, and back."""
 
 from __future__ import annotations
 
@@ -7,67 +7,68 @@ import os
 from typing import Any
 
 from kdi._saving.document import DISCRETIZER
+from kdi._sketch.partitions import fit_partitioned
 from kdi._tables.streams import TransformedStream, table_function, transform_named
 from kdi._transformer.transformer import KDITransformer
 from kdi._utils.atomic_write import target_path
 from kdi._utils.names import format_names
-from kdi.cli._choices import as_alpha, as_columns
-from kdi.cli._errors import OTHERS, CommandError, error_context, print_error
+from kdi.cli._choices import parse_alpha, parse_columns
+from kdi.cli._errors import CommandError, error_context, print_error
 from kdi.cli._inputs import Input, open_input
-from kdi.cli._outputs import Output, check_paths_differ, saved_beside
+from kdi.cli._outputs import Output, check_paths_differ, save_text
 
 
 def transform(options: argparse.Namespace) -> None:
-    """Learn the transformation of a table, and write the table transformed."""
+    """Fit the transformation to a table, and write the transformed table."""
     with open_input(options.input) as table:
-        output = Output.of(options.output, options.format)
+        output = Output.from_options(options.output, options.format)
         model = None if options.save is None else target_path(options.save, "a model")
         check_paths_differ({"--output": output.path, "--save": model}, {})
         check_paths_differ({"--save": model}, {"the input": table.paths})
-        _refuse_one_of_many(output, table)
-        table.check_output(output.kind)
-        chosen = as_columns(options.columns, table.source.names)
-        features = table.features(chosen, options.weights, "passed through unchanged")
+        _check_several_inputs(output, table)
+        table.check_format(output.file_format)
+        chosen = parse_columns(options.columns, table.source.names)
+        features = table.select_features(chosen, options.weights, "passed through unchanged")
         transformer = KDITransformer(
-            as_alpha(options.alpha, features),
+            parse_alpha(options.alpha, features),
             kernel=options.kernel,
             output_distribution="normal" if options.normal else "uniform",
             out_of_range=options.out_of_range,
         )
         if table.shows_progress:
             print_error(f"reading {format_names(features)} of {table.title}")
-        with error_context(table.title, OTHERS):
-            transformer._fit_partitions(table.parts(features, options.weights))
+        with error_context(table.title, features):
+            fit_partitioned(transformer, table.partitions(features, options.weights))
         with error_context(table.title):
-            stream = _stream(transformer, table, output)
-            with saved_beside(model, "" if model is None else transformer.to_json()):
+            stream = _map_table(transformer, table, output)
+            with save_text(model, "" if model is None else transformer.to_json()):
                 _write(stream, table, output)
 
 
 def apply(options: argparse.Namespace) -> None:
-    """Transform a table with a model that was saved."""
-    _map(options, "transform")
+    """Transform a table with a saved model."""
+    _apply_model(options, "transform")
 
 
 def inverse(options: argparse.Namespace) -> None:
-    """Turn a table that was transformed back into values."""
-    _map(options, "inverse_transform")
+    """Map a transformed table back to the original values."""
+    _apply_model(options, "inverse_transform")
 
 
-def _map(options: argparse.Namespace, method: str) -> None:
+def _apply_model(options: argparse.Namespace, method: str) -> None:
     model = read_model(options.model)
     with open_input(options.input) as table:
-        output = Output.of(options.output, options.format)
+        output = Output.from_options(options.output, options.format)
         check_paths_differ({"--output": output.path}, {"the model": [options.model]})
-        _refuse_one_of_many(output, table)
-        table.check_output(output.kind)
+        _check_several_inputs(output, table)
+        table.check_format(output.file_format)
         _check_columns(model, table)
         with error_context(table.title):
-            _write(_stream(model, table, output, method), table, output)
+            _write(_map_table(model, table, output, method), table, output)
 
 
 def read_model(path: str) -> Any:
-    """The fitted estimator that a file holds."""
+    """Read a fitted estimator from a file."""
     from kdi._clustering.discretizer import KDIDiscretizer
 
     path = os.path.expanduser(path)
@@ -81,36 +82,36 @@ def read_model(path: str) -> Any:
     except ValueError as error:
         raise CommandError(f"{path!r} cannot be used as a model: {error}") from error
     if isinstance(model, KDIDiscretizer):
-        model.encode = "ordinal"  # a column of a table stays one, whatever the model was fitted for
+        model.encode = "ordinal"  # one column per feature, so that the table keeps its columns
     return model
 
 
 def _check_columns(model: Any, table: Input) -> None:
-    """Raise unless a table has the columns that a model was fitted on, and they are numbers."""
+    """Raise unless a table has the columns that a model was fitted on, and they are numeric."""
     names = getattr(model, "feature_names_in_", None)
     if names is not None:
-        table.check([str(name) for name in names], ", which the model was fitted on")
+        table.check_columns([str(name) for name in names], ", which the model was fitted on")
         return
-    columns, expected = table.source.usual, model.n_features_in_
+    columns, expected = table.source.feature_columns, model.n_features_in_
     if len(columns) != expected:
         raise CommandError(
-            f"the model has no names of columns, so that {table.title} must have exactly its {expected} columns, but "
-            f"it has {len(columns)}: {format_names(columns, 20)}."
+            f"{table.title} must have exactly {expected} columns, since the model was fitted without column names; it "
+            f"has {len(columns)}: {format_names(columns, 20)}."
         )
-    table.check(columns)
+    table.check_columns(columns)
 
 
-def _refuse_one_of_many(output: Output, table: Input) -> None:
-    """One file may be transformed in its place, but of many, one must not become all of them."""
+def _check_several_inputs(output: Output, table: Input) -> None:
+    """Raise if the output would replace one of several inputs; a single input may be transformed in place."""
     if len(table.paths) > 1:
         check_paths_differ({"--output": output.path}, {"one of the inputs": table.paths})
 
 
-def _stream(estimator: Any, table: Input, output: Output, method: str = "transform") -> TransformedStream:
+def _map_table(estimator: Any, table: Input, output: Output, method: str = "transform") -> TransformedStream:
     return transform_named(
         estimator,
         table.paths,
-        text=output.kind == "CSV",
+        keep_text=output.file_format == "CSV",
         progress=table.shows_progress,
         function=table_function(estimator, method),
     )

@@ -1,4 +1,4 @@
-"""Dask's collections as they come from users: tables, their columns, and weights that lie in the same partitions."""
+"""Dask collections as users pass them: checks of tables and columns, and weights with the partitions of the table."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from kdi._utils.errors import WeightsError
 from kdi._utils.validation import as_weights, describe_columns, is_numeric_dtype
 
 
@@ -26,58 +27,73 @@ def is_dask_series(X: Any) -> bool:
     return bool(not isinstance(X, Delayed) and is_dask_collection(X) and is_series_like(X))
 
 
-def check_collection(X: Any, instead: str) -> None:
-    """Raise unless X is a dask table of two dimensions."""
+def check_collection(X: Any, name: str, in_memory: str) -> None:
+    """Raise unless X is a two-dimensional dask table.
+
+    Parameters
+    ----------
+    X : any
+    name : str
+        What messages call X.
+    in_memory : str
+        The function that messages recommend for tables in memory.
+    """
     if is_dask_dataframe(X):
         if not len(X.columns):
-            raise ValueError("X has 0 columns, while at least 1 is required.")
+            raise ValueError(f"{name} has 0 columns, while at least 1 is required.")
         return
     if is_dask_series(X):
         raise ValueError(
-            f"Expected a 2-dimensional container but got {type(X)} instead; X.to_frame() is a dataframe of one column."
+            f"Expected a 2-dimensional container but got {type(X)} instead; {name}.to_frame() makes a dataframe of one "
+            "column."
         )
     if not isinstance(X, da.Array):
         raise TypeError(
-            f"X must be a dask array or a dask dataframe, got {describe_type(X)}; {instead} takes tables that are in memory."
+            f"{name} must be a dask array or a dask dataframe, got {describe_type(X)}; use {in_memory} for tables in "
+            "memory."
         )
     if X.ndim != 2:
         raise ValueError(
             f"Expected 2D array, got {X.ndim}D array instead: shape {X.shape}. "
-            "Reshape with X[:, None] if it is a single feature, or X[None, :] if it is a single sample."
+            f"Reshape with {name}[:, None] if it is a single feature, or {name}[None, :] if it is a single sample."
         )
     if np.isnan(X.shape[1]):
-        raise ValueError("X must have a known number of columns; X.compute_chunk_sizes() finds it.")
+        raise ValueError(f"{name} must have a known number of columns; {name}.compute_chunk_sizes() finds it.")
     if not X.shape[1]:
         raise ValueError(f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
     if sparse.issparse(X._meta):
         raise TypeError(
-            "Sparse data was passed, but dense data is required; X.map_blocks(lambda b: b.toarray()) makes it."
+            f"Sparse data was passed, but dense data is required; {name}.map_blocks(lambda block: block.toarray()) "
+            "converts it."
         )
 
 
 def check_numeric_columns(X: Any) -> None:
-    """Raise for columns that are not numbers, as far as their dtypes tell; objects are looked at in the workers."""
-    kinds = (
+    """Raise for columns that are not numeric by their dtypes; columns of objects are checked in the workers."""
+    dtypes = (
         list(zip(X.columns, X.dtypes, strict=True))
         if is_dask_dataframe(X)
         else [(j, X.dtype) for j in range(X.shape[1])]
     )
-    wrong = {j: f"column {name!r} holds {kind}" for j, (name, kind) in enumerate(kinds) if not _may_be_numbers(kind)}
+    wrong = {
+        j: f"column {name!r} holds {dtype}" for j, (name, dtype) in enumerate(dtypes) if not _may_be_numeric(dtype)
+    }
     if wrong:
         raise ValueError(f"{describe_columns(wrong)}.")
 
 
-def _may_be_numbers(dtype: Any) -> bool:
-    arrow = str(getattr(dtype, "pyarrow_dtype", ""))
-    return is_numeric_dtype(dtype) or dtype == np.dtype(object) or arrow.startswith(("decimal", "null"))
+def _may_be_numeric(dtype: Any) -> bool:
+    arrow_type = str(getattr(dtype, "pyarrow_dtype", ""))
+    return is_numeric_dtype(dtype) or dtype == np.dtype(object) or arrow_type.startswith(("decimal", "null"))
 
 
-def is_column_name(weights: Any) -> bool:
-    return isinstance(weights, str | int | tuple) and not isinstance(weights, bool)
+def is_column_name(value: Any) -> bool:
+    """Whether a value can be the name of a column of a dataframe."""
+    return isinstance(value, str | int | tuple) and not isinstance(value, bool)
 
 
 def sklearn_names(table: Any, labels: list[Any]) -> list[str] | None:
-    """Names of the features by scikit-learn's rules: None where they are not text, an error where only some are."""
+    """Return the feature names by scikit-learn's rules: None if none is a string, an error if only some are."""
     if not is_dask_dataframe(table):
         return None
     probe = BaseEstimator()
@@ -86,54 +102,54 @@ def sklearn_names(table: Any, labels: list[Any]) -> list[str] | None:
     return None if names is None else [str(name) for name in names]
 
 
-def weights_alike(weights: Any, table: Any, name: str) -> Any:
-    """Weights as a collection whose partitions are those of the table."""
+def align_weights(weights: Any, table: Any, name: str) -> Any:
+    """Return the weights as a collection with the partitions of the table; messages call them `name`."""
     if weights is None:
         return None
     if is_dask_dataframe(table):
-        return _series_alike(weights, table, name)
+        return _align_series(weights, table, name)
     if is_dask_series(weights):
         weights = weights.to_dask_array()
-    rows = table.chunks[0]
-    known = not np.isnan(rows).any()
+    chunk_rows = table.chunks[0]
+    known = not np.isnan(chunk_rows).any()
     if not isinstance(weights, da.Array):
         if is_dask_collection(weights):
             raise TypeError(f"{name} must be a dask array or a dask series, got {type(weights).__name__}.")
         if not known:
             raise ValueError(
-                f"{name} must be a dask array with the chunks of X, whose sizes are not known; "
-                "X.compute_chunk_sizes() finds them."
+                f"{name} must be a dask array with the chunks of the table, because their sizes are not known; "
+                "compute_chunk_sizes() of the table finds them."
             )
-        weights = da.from_array(as_weights(weights, sum(rows), name), chunks=(rows,))
+        weights = da.from_array(as_weights(weights, sum(chunk_rows), name), chunks=(chunk_rows,))
     if weights.ndim != 1:
         raise ValueError(f"{name} must have one dimension, got an array of shape {weights.shape}.")
     if known and not np.isnan(weights.shape[0]):
-        if weights.shape[0] != sum(rows):
-            raise ValueError(f"{name} must have shape ({sum(rows)},), one weight a row, got {weights.shape}.")
-        return weights.rechunk((rows,))
-    if weights.npartitions != len(rows):
-        raise ValueError(f"{name} must have the {len(rows)} chunks of X, got {weights.npartitions}.")
+        if weights.shape[0] != sum(chunk_rows):
+            raise WeightsError(name, f"must have shape ({sum(chunk_rows)},), one weight per row, got {weights.shape}.")
+        return weights.rechunk((chunk_rows,))
+    if weights.npartitions != len(chunk_rows):
+        raise ValueError(f"{name} must have the {len(chunk_rows)} chunks of the table, got {weights.npartitions}.")
     return weights
 
 
-def _series_alike(weights: Any, table: Any, name: str) -> Any:
+def _align_series(weights: Any, table: Any, name: str) -> Any:
     if isinstance(weights, da.Array) and weights.ndim == 1:
         weights = weights.to_dask_dataframe()
     elif not is_dask_series(weights):
-        raise TypeError(f"{name} must be a dask series, or the name of a column of X, got {describe_type(weights)}.")
+        raise TypeError(f"{name} must be a dask series or the name of a column, got {describe_type(weights)}.")
     same = weights.npartitions == table.npartitions
     if same and weights.known_divisions and table.known_divisions:
         same = weights.divisions == table.divisions
     if not same:
         raise ValueError(
-            f"{name} must have the partitions of X, {table.npartitions}, got {weights.npartitions}; "
-            "weights that are a column of X are given by its name."
+            f"{name} must have the {table.npartitions} partitions of the table, got {weights.npartitions}; "
+            "if the weights are a column of the table, pass its name."
         )
     return weights
 
 
 def one_column(x: Any, weights: Any) -> tuple[Any, Any]:
-    """The one column to cluster, and the table of it, which may have a column of weights too."""
+    """Return the column to cluster, and the table that holds it and perhaps a column of weights."""
     if is_dask_dataframe(x):
         labels = [label for label in x.columns if not (is_column_name(weights) and label == weights)]
         if len(labels) != 1:
@@ -146,10 +162,11 @@ def one_column(x: Any, weights: Any) -> tuple[Any, Any]:
             raise ValueError(f"x must have one dimension, got an array of shape {x.shape}.")
         return x, x[:, None]
     raise TypeError(
-        f"x must be a dask array, series or dataframe, got {describe_type(x)}; kdi.cluster takes values that are in memory."
+        f"x must be a dask array, series or dataframe, got {describe_type(x)}; use kdi.cluster for values in memory."
     )
 
 
 def describe_type(thing: Any) -> str:
-    """What a thing is, in words: its library and class."""
-    return f"a {type(thing).__module__.split('.')[0]} {type(thing).__name__}"
+    """Describe an object by its library and class."""
+    library, name = type(thing).__module__.split(".")[0], type(thing).__name__
+    return f"a {name}" if library == "builtins" else f"a {library} {name}"

@@ -1,4 +1,4 @@
-"""Dask's collections through a fitted estimator or past boundaries, block by block: what the client builds."""
+"""Lazy collections: a fitted estimator, or cluster boundaries, applied to Dask collections block by block."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from kdi._utils.typing import Float64Array
 from kdi.dask._input import check_collection, check_numeric_columns, is_dask_dataframe
-from kdi.dask._tasks import common_float, dense, frame_of, label_block, map_block, model_for_workers
+from kdi.dask._tasks import common_float, frame_of, label_block, map_block, model_for_workers, to_dense
 
 
 def map_lazily(estimator: Any, X: Any, method: str) -> Any:
-    """X through a method of the estimator, block by block."""
-    check_collection(X, f"estimator.{method}")
+    """Apply a method of the estimator to X, block by block."""
+    check_collection(X, "X", f"estimator.{method}")
     check_numeric_columns(X)
     labels = X._meta.columns if is_dask_dataframe(X) else None
     width, dtype = X.shape[1], common_float(X.dtypes if is_dask_dataframe(X) else [X.dtype])
@@ -35,25 +35,24 @@ def map_lazily(estimator: Any, X: Any, method: str) -> Any:
 
 
 def infer_output(estimator: Any, method: str, width: int, dtype: Any, labels: Any) -> tuple[int, Any, Any]:
-    """Width, dtype and names of what a method will return, from one row; columns that do not fit are refused by it."""
+    """Infer width, dtype and column labels of a method's output from one row, so that wrong columns raise here."""
     check_is_fitted(estimator)
-    one_hot, there = getattr(estimator, "encode", "ordinal") != "ordinal", method == "transform"
-    # A row that every method takes: zeros are values and numbers of bins, and ones say that a bin is the row's.
-    row = np.full((1, width), float(one_hot and not there), dtype=dtype)
-    found = dense(getattr(estimator, method)(row if labels is None else frame_of(row, None, labels)))
+    one_hot, is_forward = getattr(estimator, "encode", "ordinal") != "ordinal", method == "transform"
+    # A row that every method accepts: zeros are values and numbers of bins; ones mark the bin of a one-hot row.
+    row = np.full((1, width), float(one_hot and not is_forward), dtype=dtype)
+    output = to_dense(getattr(estimator, method)(row if labels is None else frame_of(row, None, labels)))
     if labels is not None and one_hot:
-        text = all(isinstance(label, str) for label in labels)
-        numbered = [f"x{j}" for j in range(estimator.n_features_in_)]
-        labels = (
-            estimator.get_feature_names_out(list(labels) if text else None)
-            if there
-            else getattr(estimator, "feature_names_in_", numbered)
-        )
-    return found.shape[1], found.dtype, labels
+        if is_forward:
+            are_strings = all(isinstance(label, str) for label in labels)
+            labels = estimator.get_feature_names_out(list(labels) if are_strings else None)
+        else:
+            numbered = [f"x{j}" for j in range(estimator.n_features_in_)]
+            labels = getattr(estimator, "feature_names_in_", numbered)
+    return output.shape[1], output.dtype, labels
 
 
 def label_lazily(x: Any, boundaries: Float64Array) -> Any:
-    """The cluster of each value, lazily."""
+    """Assign each value to its cluster, lazily."""
     label = partial(label_block, boundaries=boundaries)
     if isinstance(x, da.Array):
         return x.map_blocks(label, dtype=np.int64, meta=np.empty(0, dtype=np.int64), token="kdi-label")

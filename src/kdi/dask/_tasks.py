@@ -1,4 +1,4 @@
-"""What runs in dask's workers: summaries of partitions, and blocks through a fitted model."""
+"""Functions that run in Dask's workers: summarise a partition, apply a fitted model to a block."""
 
 from __future__ import annotations
 
@@ -11,24 +11,26 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from kdi._clustering.queries import assign_clusters
-from kdi._sketch.partitions import Chunk, Columns, row_blocks
+from kdi._sketch.partitions import Chunk, Columns, TableSummary, row_blocks
 from kdi._sketch.sketch import Sketch
+from kdi._transformer.transformer import KDITransformer
+from kdi._utils.errors import TableError
 from kdi._utils.typing import Float64Array, FloatArray
 from kdi._utils.validation import as_numbers, as_weights, is_numeric_dtype
 
-NOT_SENT = ("sketches_", "valleys_", "_sklearn_output_config")  # what no block needs of an estimator
+NOT_SENT = ("sketches_", "valleys_", "_sklearn_output_config")  # attributes that no block needs
 
 
 def common_float(dtypes: Iterable[Any]) -> Any:
-    """float32 where everything is, and float64 otherwise."""
-    return np.dtype(np.float32 if all(_is_single(dtype) for dtype in dtypes) else np.float64)
+    """Return float32 if all dtypes are float32, and float64 otherwise."""
+    return np.dtype(np.float32 if all(_is_float32(dtype) for dtype in dtypes) else np.float64)
 
 
-def _is_single(dtype: Any) -> bool:
+def _is_float32(dtype: Any) -> bool:
     return bool(getattr(dtype, "numpy_dtype", dtype) == np.float32)
 
 
-def summary_of(
+def summarise_block(
     block: Any,
     summarise: Callable[[Iterable[Chunk]], Any],
     weights: Any = None,
@@ -36,12 +38,15 @@ def summary_of(
     weight_column: Any,
     weights_name: str,
 ) -> Any:
-    """Summary of one partition."""
+    """Summarise one partition."""
     if weight_column is not None:
         block, weights = block.drop(columns=weight_column), block[weight_column]
-    whose = "of a partition" if weight_column is None else f"in column {weight_column!r} of a partition"
-    mass = as_weights(weights, len(block), f"{weights_name} {whose}")
-    if _is_table(block):
+    where = "of a partition" if weight_column is None else f"in column {weight_column!r} of a partition"
+    try:
+        mass = as_weights(weights, len(block), f"{weights_name} {where}")
+    except TableError as error:  # its row would be counted from the beginning of the partition
+        raise TableError(error.problem, column=None if weight_column is None else str(weight_column)) from None
+    if _is_float_array(block):
         return summarise(row_blocks(block, mass))
     return summarise([(columns_of(block), mass)] if len(block) else [])
 
@@ -51,85 +56,86 @@ def merge_all(merge: Callable[[Any, Any], Any], summaries: list[Any]) -> Any:
 
 
 def columns_of(block: Any) -> Columns:
-    """The columns of a NumPy or pandas block: float32 as it is, all else as float64, what is missing as NaN."""
+    """Return the columns of a NumPy or pandas block: float32 as it is, other numbers as float64, missing as NaN."""
     if hasattr(block, "iloc"):
-        return [_column_of(block.iloc[:, j], repr(name)) for j, name in enumerate(block.columns)]
+        return [_series_floats(block.iloc[:, j], repr(name)) for j, name in enumerate(block.columns)]
     if isinstance(block, np.ma.MaskedArray):
         block = np.ma.filled(block.astype(float), np.nan)
     block = np.asarray(block)
-    return [_floats(block[:, j], str(j)) for j in range(block.shape[1])]
+    return [_array_floats(block[:, j], str(j)) for j in range(block.shape[1])]
 
 
-def _is_table(block: Any) -> bool:
-    """Whether a block can be read as it is."""
+def _is_float_array(block: Any) -> bool:
+    """Whether a block can be read without conversion."""
     return type(block) is np.ndarray and block.dtype in (np.float64, np.float32) and block.flags.aligned
 
 
-def _column_of(series: Any, name: str) -> FloatArray:
+def _series_floats(series: Any, name: str) -> FloatArray:
     dtype = series.dtype
     if isinstance(dtype, np.dtype) or not is_numeric_dtype(dtype):
-        return _floats(np.asarray(series), name)
-    target = np.float32 if _is_single(dtype) else np.float64
+        return _array_floats(np.asarray(series), name)
+    target = np.float32 if _is_float32(dtype) else np.float64
     values: FloatArray = series.to_numpy(dtype=target, na_value=np.nan)
     return values
 
 
-def _floats(values: Any, name: str) -> FloatArray:
-    single = values.dtype == np.float32
-    floats = values if single else as_numbers(values, f"column {name}")
-    aligned: FloatArray = np.require(floats, np.float32 if single else np.float64, "A")
+def _array_floats(values: Any, name: str) -> FloatArray:
+    is_single = values.dtype == np.float32
+    floats = values if is_single else as_numbers(values, f"column {name}")
+    aligned: FloatArray = np.require(floats, np.float32 if is_single else np.float64, "A")
     return aligned
 
 
-def fit_from_summary(model: Any, gathered: Any) -> Any:
-    """A clone of a transformer whose features are known, fitted to what was gathered of them."""
-    return copy(model)._fit_summary(gathered)
+def fit_from_summary(model: KDITransformer, summary: TableSummary) -> KDITransformer:
+    """Fit a copy of a transformer, which knows its features already, to the summary of a table."""
+    return copy(model)._fit_summary(summary)
 
 
-def named_sketches(labels: list[Any], names: list[str] | None, gathered: Any) -> dict[Any, Sketch]:
-    return dict(zip(labels, gathered.finite(names), strict=True))
+def named_sketches(labels: list[Any], names: list[str] | None, summary: TableSummary) -> dict[Any, Sketch]:
+    return dict(zip(labels, summary.finite_sketches(names), strict=True))
 
 
 def model_for_workers(estimator: Any, named: bool) -> Any:
-    """What the blocks need of an estimator: light, without names for arrays, which have none, and of one thread."""
+    """Copy the estimator without what blocks do not need: sketches, more than one thread, and names for arrays."""
     check_is_fitted(estimator)
-    getattr(estimator, "maps_", None)  # made now, where they have not been: once, and not in every worker
+    getattr(estimator, "maps_", None)  # built here if they are not yet: once, not in every worker
     model = copy(estimator)
     for name in NOT_SENT if named else (*NOT_SENT, "feature_names_in_"):
         vars(model).pop(name, None)
     if model.n_jobs is None:
-        model.n_jobs = 1  # the other cores have blocks of their own
+        model.n_jobs = 1  # Dask uses the other cores for other blocks
     if hasattr(model, "copy"):
-        model.copy = True  # a block may be somebody else's too
+        model.copy = True  # never overwrite a block, which other tasks may use too
     return model
 
 
 def map_block(block: Any, model: Any, *, method: str, width: int, dtype: Any, labels: Any) -> Any:
-    """One block through a method of a fitted model."""
+    """Apply a method of a fitted model to one block."""
     result = np.empty((0, width), dtype=dtype)
-    if len(block):  # scikit-learn takes no table without rows
-        table = block if _is_table(block) else np.column_stack(columns_of(block))
+    if len(block):  # scikit-learn rejects tables without rows
+        table = block if _is_float_array(block) else np.column_stack(columns_of(block))
         named = hasattr(model, "feature_names_in_")
-        result = dense(getattr(model, method)(frame_of(table, None, block.columns) if named else table))
+        result = to_dense(getattr(model, method)(frame_of(table, None, block.columns) if named else table))
         if result.shape[1] != width:
             raise ValueError(
-                f"{type(model).__name__}.{method} returned {result.shape[1]} columns where {width} were foreseen; "
-                "compute the Delayed before, since the number of bins is not known until then."
+                f"{type(model).__name__}.{method} returned {result.shape[1]} columns, expected {width}: the number of "
+                "bins is not known before the estimator is computed; compute the Delayed first."
             )
         result = result.astype(dtype, copy=False)
     return result if labels is None else frame_of(result, block.index, labels)
 
 
 def label_block(block: Any, boundaries: Float64Array) -> Any:
+    """Assign the values of one block to their clusters."""
     if not hasattr(block, "iloc"):
-        return assign_clusters(_floats(np.asarray(block), "x").astype(float), boundaries)
+        return assign_clusters(_array_floats(np.asarray(block), "x").astype(float), boundaries)
     import pandas as pd
 
-    labels = assign_clusters(_column_of(block, repr(block.name)).astype(float), boundaries)
+    labels = assign_clusters(_series_floats(block, repr(block.name)).astype(float), boundaries)
     return pd.Series(labels, index=block.index, name=block.name)
 
 
-def dense(result: Any) -> Any:
+def to_dense(result: Any) -> Any:
     return result.toarray() if hasattr(result, "toarray") else np.asarray(result)
 
 

@@ -1,6 +1,6 @@
-"""What users of kdi.spark give, looked at on the driver.
+"""Checks of what users of kdi.spark pass, on the driver.
 
-Columns go by their place, since names may hold dots and quotes, and differ only in case.
+Columns are addressed by position, because names may contain dots and quotes and may differ only in case.
 """
 
 from __future__ import annotations
@@ -15,41 +15,54 @@ from sklearn.utils.validation import check_is_fitted
 from kdi._utils.names import format_names
 from kdi._utils.validation import describe_columns
 
-NUMBERS = (NumericType, BooleanType, NullType)
+NUMERIC_TYPES = (NumericType, BooleanType, NullType)
 
 
-def check_frame(df: Any) -> None:
-    """Raise for anything that is not a Spark DataFrame, and say where it belongs."""
-    if isinstance(df, DataFrame):
+def check_frame(table: Any, name: str = "table") -> None:
+    """Raise unless a table is a Spark DataFrame; messages call it `name`."""
+    if isinstance(table, DataFrame):
         return
-    kind = f"{type(df).__module__.split('.')[0]} {type(df).__name__}"
-    if hasattr(df, "to_spark"):
-        raise TypeError("df must be a Spark DataFrame, got a DataFrame of pyspark.pandas; call to_spark() first.")
-    raise TypeError(f"df must be a Spark DataFrame, got a {kind}; kdi itself takes what is in memory.")
+    if hasattr(table, "to_spark"):
+        raise TypeError(f"{name} must be a Spark DataFrame, got a DataFrame of pyspark.pandas; call to_spark() first.")
+    raise TypeError(
+        f"{name} must be a Spark DataFrame, got {describe_type(table)}; use the functions of kdi for tables in memory."
+    )
 
 
-def rename_by_position(df: DataFrame) -> DataFrame:
-    """The same columns under the names c0, c1, …"""
-    return df.toDF(*[f"c{j}" for j in range(len(df.columns))])
+def describe_type(thing: Any) -> str:
+    """Describe an object by its library and class."""
+    library, name = type(thing).__module__.split(".")[0], type(thing).__name__
+    return f"a {name}" if library == "builtins" else f"a {library} {name}"
 
 
-def find_columns(df: DataFrame, names: Sequence[Any], advice: str = "") -> list[int]:
-    """Places of the named columns, which must be there, once each, and hold numbers."""
-    there = df.columns
-    missing = [name for name in names if name not in there]
+def check_weight_column(weights: Any, name: str = "weights") -> None:
+    """Raise unless the weights are None or a string; messages call them `name`."""
+    if weights is not None and not isinstance(weights, str):
+        raise TypeError(f"{name} must be the name of a column, got {type(weights).__name__}.")
+
+
+def rename_by_position(table: DataFrame) -> DataFrame:
+    """Rename the columns to c0, c1, …"""
+    return table.toDF(*[f"c{j}" for j in range(len(table.columns))])
+
+
+def find_columns(table: DataFrame, names: Sequence[Any], advice: str = "") -> list[int]:
+    """Return the positions of columns, each of which must exist exactly once and be numeric."""
+    available = table.columns
+    missing = [name for name in names if name not in available]
     if missing:
-        raise ValueError(f"df has no column {format_names(missing)}; its columns are {format_names(there, 20)}.")
-    repeated = list(dict.fromkeys(name for name in names if there.count(name) > 1 or list(names).count(name) > 1))
+        raise ValueError(f"there is no column {format_names(missing)}; the columns are {format_names(available, 20)}.")
+    repeated = list(dict.fromkeys(name for name in names if available.count(name) > 1 or list(names).count(name) > 1))
     if repeated:
         raise ValueError(
-            f"column {format_names(repeated)} occurs more than once; columns must have names of their own{advice}."
+            f"names of columns must be unique, but {format_names(repeated)} occurs more than once{advice}."
         )
-    places = [there.index(name) for name in names]
-    types = [df.schema.fields[place].dataType for place in places]
+    places = [available.index(name) for name in names]
+    types = [table.schema.fields[place].dataType for place in places]
     wrong = {
         j: f"column {name!r} holds {kind.typeName()}"
         for j, (name, kind) in enumerate(zip(names, types, strict=True))
-        if not isinstance(kind, NUMBERS)
+        if not isinstance(kind, NUMERIC_TYPES)
     }
     if wrong:
         raise ValueError(f"{describe_columns(wrong)}{advice}.")
@@ -57,17 +70,20 @@ def find_columns(df: DataFrame, names: Sequence[Any], advice: str = "") -> list[
 
 
 def check_new_names(names: list[str], others: list[str]) -> None:
+    """Raise if a new column would have the name of one of the others."""
     taken = [name for name in names if name in others]
     if taken:
         raise ValueError(
-            f"df already has a column {format_names(taken)}, which would then be there twice; rename it first."
+            f"the table already has a column {format_names(taken)}, which would then occur twice; rename it first."
         )
 
 
 def fitted_names(estimator: Any) -> list[str]:
-    """The names of the features that an estimator was fitted to."""
+    """Return the names of the features that an estimator was fitted on."""
     check_is_fitted(estimator)
     names = getattr(estimator, "feature_names_in_", None)
     if names is None:
-        raise ValueError("the estimator was fitted to columns without names; fit it to a DataFrame, to find them here.")
+        raise ValueError(
+            "estimator must know the names of its features, got one fitted without; refit it with named columns."
+        )
     return [str(name) for name in names]

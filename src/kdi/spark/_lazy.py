@@ -1,4 +1,4 @@
-"""Spark's DataFrames with columns mapped by functions of Arrow arrays: what the driver builds."""
+"""Lazy DataFrames: columns mapped by functions of Arrow arrays, as the driver builds them."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ from kdi.spark._input import check_frame, check_new_names, find_columns, rename_
 from kdi.spark._tasks import map_columns
 
 
-def map_lazily(estimator: Any, method: str, df: DataFrame, inputs: list[str], outputs: list[str]) -> DataFrame:
-    """A DataFrame with columns replaced: in their places where names stay the same, behind all others where not."""
-    check_frame(df)
-    places = find_columns(df, inputs)
-    names = df.columns
-    same = inputs == outputs
+def map_lazily(estimator: Any, method: str, X: DataFrame, inputs: list[str], outputs: list[str]) -> DataFrame:
+    """Replace columns by a method's output: in place if the names stay the same, after all others if not."""
+    check_frame(X, "X")
+    places = find_columns(X, inputs)
+    names = X.columns
+    same_names = inputs == outputs
     others = [place for place in range(len(names)) if place not in set(places)]
-    if not same:
+    if not same_names:
         check_new_names(outputs, [names[place] for place in others])
-    fields = df.schema.fields
+    fields = X.schema.fields
     kind = "float" if all(isinstance(fields[place].dataType, FloatType) for place in places) else "double"
     returned = "struct<" + ", ".join(f"m{j}: {kind}" for j in range(len(outputs))) + ">"
-    function = column_function(partial(map_columns, model_for_workers(estimator), method, same), returned)
-    numbered = rename_by_position(df)
+    function = column_function(partial(map_columns, model_for_workers(estimator), method, same_names), returned)
+    numbered = rename_by_position(X)
     result = numbered.select(
         *[numbered[f"c{place}"] for place in others],
         function(*[numbered[f"c{place}"].cast(kind) for place in places]).alias("mapped"),
     )
-    if same:
-        new = {place: f"mapped.m{j}" for j, place in enumerate(places)}
-        return result.selectExpr(*[new.get(place, f"c{place}") for place in range(len(names))]).toDF(*names)
-    kept = [f"c{place}" for place in others]
-    chosen = result.selectExpr(*kept, *[f"mapped.m{j}" for j in range(len(outputs))])
-    return chosen.toDF(*[names[place] for place in others], *outputs)
+    if same_names:
+        replaced = {place: f"mapped.m{j}" for j, place in enumerate(places)}
+        return result.selectExpr(*[replaced.get(place, f"c{place}") for place in range(len(names))]).toDF(*names)
+    other_columns = [f"c{place}" for place in others]
+    selected = result.selectExpr(*other_columns, *[f"mapped.m{j}" for j in range(len(outputs))])
+    return selected.toDF(*[names[place] for place in others], *outputs)
 
 
 def column_function(function: Callable[..., pa.Array], returned: str) -> Callable[..., Any]:
-    """A function of Arrow arrays as a function of columns."""
+    """Turn a function of Arrow arrays into a function of columns."""
 
     def call(*columns: pa.Array) -> pa.Array:  # Spark reads the annotations, which a partial does not have
         return function(*columns)
@@ -53,8 +53,8 @@ def column_function(function: Callable[..., pa.Array], returned: str) -> Callabl
 
 
 def model_for_workers(estimator: Any) -> Any:
-    """The estimator as tasks need it: one thread, no sparse matrices, and none of what only more fitting would need."""
-    getattr(estimator, "maps_", None)  # made here, or every task would make them
+    """Copy the estimator for tasks: one thread, dense output, and no attributes that only further fitting needs."""
+    getattr(estimator, "maps_", None)  # built here if they are not yet: once, not in every task
     model = copy(estimator)
     for name in ("sketches_", "valleys_"):
         vars(model).pop(name, None)
