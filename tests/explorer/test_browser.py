@@ -1,4 +1,4 @@
-"""The harness itself: what the tests of pages rely on being noticed is noticed."""
+"""The browser fixture itself notices errors and requests of pages."""
 
 import pytest
 
@@ -19,7 +19,7 @@ def test_a_quiet_page_passes(browser):
     ],
 )
 def test_errors_are_noticed(browser, html):
-    with pytest.raises(AssertionError, match="the console complains"), browser.page(html, LOADED):
+    with pytest.raises(AssertionError, match="the console has errors"), browser.page(html, LOADED):
         pass
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from explorer_hands import element, press, settled, text
+from explorer_driver import element, press, settled, text
 
 import kdi
 
@@ -61,7 +61,7 @@ def test_maps_show_the_three_matrices(browser, housing, california):
 
 def test_colours_go_from_blue_to_red(browser, california):
     with browser.page(california):
-        colours = browser.run("return [-1, 0, 1, null].map(colourOf)")
+        colours = browser.run("return [-1, 0, 1, null].map(correlationColour)")
         assert colours[0][2] > 2 * colours[0][0]
         assert min(colours[1]) > 240
         assert colours[2][0] > 2 * colours[2][2]
@@ -140,7 +140,7 @@ def test_maps_by_keyboard(browser, california):
     with browser.page(california):
         press(browser, ".heat-map", "ARROW_UP", "ARROW_UP", "ARROW_RIGHT", "ARROW_RIGHT")
         assert text(browser, "#pointed").startswith("MedInc and AveOccup: Pearson 0.02, Spearman −0.04, KD-integral")
-        browser.wait_for("return document.getElementById('said').textContent.startsWith('MedInc and AveOccup')")
+        browser.wait_for("return document.getElementById('announcement').textContent.startsWith('MedInc and AveOccup')")
         assert text(browser, "#pair h3") == "AveRooms and AveBedrms"
         press(browser, ".heat-map", "ENTER")
         assert text(browser, "#pair h3") == "MedInc and AveOccup"

@@ -13,7 +13,7 @@ from explorer_decoding import contents_of
 
 import kdi
 from kdi.explorer import _page as page_module
-from kdi.explorer._page import SCRIPTS, assembled
+from kdi.explorer._page import SCRIPTS, assemble_page
 
 ASSETS = files("kdi.explorer").joinpath("assets")
 HOSTILE = [
@@ -83,7 +83,7 @@ def test_every_asset_is_in_the_page(page):
 def test_a_missing_asset_is_an_error(monkeypatch):
     monkeypatch.setattr(page_module, "SCRIPTS", [*SCRIPTS, "nothing.js"])
     with pytest.raises(FileNotFoundError, match=r"nothing\.js"):
-        assembled("x", b"{}")
+        assemble_page("x", b"{}")
 
 
 @pytest.mark.parametrize("text", ["let x = '</SCRIPT>'", "// <!-- ", "</style"])
@@ -91,15 +91,15 @@ def test_an_asset_cannot_end_its_element(monkeypatch, text):
     read = page_module._asset
     name = "style.css" if "style" in text else "main.js"
     monkeypatch.setattr(page_module, "_asset", lambda one: read(one) + (text if one == name else ""))
-    with pytest.raises(ValueError, match="must not hold"):
-        assembled("x", b"{}")
+    with pytest.raises(ValueError, match="must not contain"):
+        assemble_page("x", b"{}")
 
 
 def test_a_template_without_a_place_for_the_script_is_an_error(monkeypatch):
     read = page_module._asset
     monkeypatch.setattr(page_module, "_asset", lambda name: read(name).replace("{{script}}", ""))
     with pytest.raises(ValueError, match="has no <script>"):
-        assembled("x", b"{}")
+        assemble_page("x", b"{}")
 
 
 def test_hostile_names_are_kept_and_do_nothing(rng):
@@ -146,7 +146,7 @@ def test_a_page_is_saved_where_that_can_be_done(page, tmp_path):
         page.save(tmp_path / "nowhere" / "page.html")
     with pytest.raises(IsADirectoryError, match="is a directory"):
         page.save(tmp_path)
-    with pytest.raises(TypeError, match="needs the path of a page"):
+    with pytest.raises(TypeError, match="must be the path of a page"):
         page.save(3)
 
 

@@ -1,4 +1,4 @@
-"""What the explorer embeds of a column: the sketch that it has, and an error that is stated and kept."""
+"""The part of a column's sketch that the explorer embeds, and the error bound that it states."""
 
 import numpy as np
 import oracle
@@ -13,33 +13,33 @@ import kdi
 from kdi._sketch.sketch import Sketch
 from kdi.explorer._contents import slider_alphas
 from kdi.explorer._features import (
-    CELLS,
-    FEWEST_VALUES,
-    LARGEST,
     MASS_UNIT,
-    SMALLEST,
-    Rounded,
-    described,
-    embedded,
-    room_for_values,
+    MAX_ALPHA,
+    MIN_ALPHA,
+    MIN_CELLS,
+    MIN_VALUES,
+    RoundedMoments,
+    describe_feature,
+    embedded_sketch,
+    max_values_for,
 )
-from kdi.explorer._ranks import KNOTS, thinned
+from kdi.explorer._ranks import MAX_KNOTS, choose_knots
 
-ALPHAS = [SMALLEST, 0.3, 1.0, LARGEST]
+ALPHAS = [MIN_ALPHA, 0.3, 1.0, MAX_ALPHA]
 ROUNDING = 1e-11  # of the sums that the tests take
 
 
 def test_the_slider_goes_from_quantile_to_min_max():
     alphas = slider_alphas()
     assert alphas[0] == 0 and alphas[-1] == np.inf and 1.0 in alphas
-    assert alphas[1] == SMALLEST and alphas[-2] == LARGEST
+    assert alphas[1] == MIN_ALPHA and alphas[-2] == MAX_ALPHA
     assert np.all(np.diff(alphas[:-1]) > 0)
     assert max(alphas[2:-1] / alphas[1:-2]) < 1.06
 
 
 def test_values_are_embedded_as_they_are(rng):
     values = np.round(rng.normal(size=1000), 2)
-    feature = described("x", Sketch.exact(values))
+    feature = describe_feature("x", Sketch.exact(values))
     distinct, counts = np.unique(values, return_counts=True)
     assert_array_equal(feature["places"], distinct)
     assert_array_equal(feature["moments"], [counts])
@@ -51,7 +51,7 @@ def test_values_are_embedded_as_they_are(rng):
 
 def test_cells_are_those_of_the_sketch(rng):
     sketch = Sketch.from_values(rng.lognormal(size=200_000))
-    chosen, feature = embedded(sketch), described("x", sketch)
+    chosen, feature = embedded_sketch(sketch), describe_feature("x", sketch)
     assert not chosen.is_exact and feature["width"] == chosen.cell_width
     assert_allclose(positions_of(feature), chosen.offsets, rtol=1e-15)
     assert_array_equal(np.array(feature["moments"][0]), chosen.moments[:, 0])
@@ -60,14 +60,14 @@ def test_cells_are_those_of_the_sketch(rng):
     assert_allclose(feature["std"], sketch.std, rtol=1e-15)
 
 
-@pytest.mark.parametrize("n_features, room", [(1, 2**15), (9, 29_127), (50, 5242), (200, 2**12), (10_000, 2**12)])
-def test_room_is_shared_by_the_features(n_features, room):
-    assert room_for_values(n_features) == room
+@pytest.mark.parametrize("n_features, most", [(1, 2**15), (9, 29_127), (50, 5242), (200, 2**12), (10_000, 2**12)])
+def test_the_number_of_values_is_shared_by_the_features(n_features, most):
+    assert max_values_for(n_features) == most
 
 
 def test_an_outlier_leaves_the_cells_of_the_rest(rng):
     values = np.append(rng.normal(size=100_000), 1e9)
-    assert len(embedded(Sketch.from_values(values))) > CELLS / 2
+    assert len(embedded_sketch(Sketch.from_values(values))) > MIN_CELLS / 2
 
 
 @pytest.mark.parametrize("name", ["normal", "lognormal-2", "cauchy", "offset-1e9", "far-clusters", "outlier"])
@@ -75,7 +75,7 @@ def test_an_outlier_leaves_the_cells_of_the_rest(rng):
 def test_the_stated_error_is_kept_and_small(rng, name, weighted):
     values = sample(name, 20_000)
     weights = rng.exponential(size=len(values)) if weighted else None
-    feature = described("x", Sketch.from_values(values, weights))
+    feature = describe_feature("x", Sketch.from_values(values, weights))
     assert feature["width"] > 0 and feature["error"] <= 5e-7
     at = probes(values, 60)
     for alpha in ALPHAS:
@@ -102,7 +102,7 @@ def columns(draw):
 @given(columns())
 def test_the_stated_error_is_kept_whatever_the_cells(column):
     values, weights, width = column
-    feature = described("x", Sketch.from_values(values, weights, cell_width=width * np.ptp(values)))
+    feature = describe_feature("x", Sketch.from_values(values, weights, cell_width=width * np.ptp(values)))
     at = np.linspace(values.min(), values.max(), 50)
     for alpha in ALPHAS:
         exact = oracle.transform(values, at, alpha, "polyexp", weights=weights)
@@ -115,8 +115,8 @@ def test_the_stated_error_is_kept_whatever_the_cells(column):
 def test_rounding_of_moments_stays_within_its_bound(column):
     values, weights, width = column
     sketch = Sketch.from_values(values, weights, cell_width=width * np.ptp(values))
-    rounded = Rounded.of(sketch)
-    feature = described("x", sketch)
+    rounded = RoundedMoments.from_sketch(sketch)
+    feature = describe_feature("x", sketch)
     exact = feature | {
         "moments": (sketch.moments / sketch.weight).T.tolist(),
         "units": [1.0] * sketch.moments.shape[1],
@@ -130,13 +130,13 @@ def test_rounding_of_moments_stays_within_its_bound(column):
 def test_rounding_takes_little_however_many_the_cells(rng):
     for weights in (None, rng.exponential(size=300_000)):
         sketch = Sketch.from_values(rng.normal(size=300_000), weights)
-        assert Rounded.of(sketch).error < 1e-7
+        assert RoundedMoments.from_sketch(sketch).error < 1e-7
 
 
 def test_weights_that_are_next_to_nothing_vanish_and_leave_the_rest(rng):
     values, weights = rng.normal(size=100), np.ones(100)
     weights[:10] = 1e-12
-    feature = described("x", Sketch.exact(values, weights))
+    feature = describe_feature("x", Sketch.exact(values, weights))
     assert feature["units"] == [MASS_UNIT]
     at = np.linspace(values.min(), values.max(), 50)
     exact = oracle.transform(values, at, 1.0, "polyexp", weights=weights)
@@ -145,14 +145,14 @@ def test_weights_that_are_next_to_nothing_vanish_and_leave_the_rest(rng):
 
 def test_weights_of_any_size(rng):
     values, weights = rng.lognormal(size=500), rng.exponential(size=500)
-    ordinary, huge = (described("x", Sketch.exact(values, scale * weights)) for scale in (1.0, 1e300))
+    ordinary, huge = (describe_feature("x", Sketch.exact(values, scale * weights)) for scale in (1.0, 1e300))
     assert huge["moments"] == ordinary["moments"]
 
 
 def test_columns_without_values_or_spread():
-    nothing = described("x", Sketch.exact(np.array([np.nan, np.nan])))
+    nothing = describe_feature("x", Sketch.exact(np.array([np.nan, np.nan])))
     assert (nothing["count"], nothing["missing"], nothing["places"], nothing["std"]) == (0, 2, [], None)
-    constant = described("x", Sketch.exact(np.full(5, 2.5)))
+    constant = describe_feature("x", Sketch.exact(np.full(5, 2.5)))
     assert (constant["places"], constant["moments"], constant["std"], constant["error"]) == ([2.5], [[5]], 0.0, 0.0)
 
 
@@ -161,7 +161,7 @@ def test_thinned_ranks_leave_out_no_more_than_they_may(masses, most):
     mass = np.array(masses, dtype=float)
     ranks = np.cumsum(mass) - 0.5 * mass
     levels = (ranks - ranks[0]) / (ranks[-1] - ranks[0])
-    chosen = thinned(levels, most)
+    chosen = choose_knots(levels, most)
     assert chosen[0] == 0 and chosen[-1] == len(levels) - 1 and np.all(np.diff(chosen) > 0)
     assert len(chosen) <= 2 * most + 2
     skipped = np.diff(levels[chosen])[np.diff(chosen) > 1]
@@ -170,8 +170,8 @@ def test_thinned_ranks_leave_out_no_more_than_they_may(masses, most):
 
 def test_many_equal_values_keep_their_rank(rng):
     values = np.append(rng.lognormal(size=60_000), np.full(30_000, 1.0))
-    feature = described("x", Sketch.from_values(values))
-    assert len(feature["ranks"]["places"]) <= 2 * KNOTS
+    feature = describe_feature("x", Sketch.from_values(values))
+    assert len(feature["ranks"]["places"]) <= 2 * MAX_KNOTS
     at = np.array([1.0, 1.0 - 1e-3, 1.0 + 1e-3])
     exact = oracle.quantile_limit(values, at)
     assert exact[0] - exact[1] > 0.15 and exact[2] - exact[0] > 0.15  # half of the equal ones on either side
@@ -183,4 +183,4 @@ def test_a_feature_of_a_million_rows_takes_some_ten_thousand_bytes(rng):
     table = rng.lognormal(size=(1_000_000, 2))
     one, both = kdi.explore(table[:, :1]), kdi.explore(table)
     assert len(both.html) - len(one.html) < 60_000
-    assert len(contents_of(both)["features"][0]["places"]) >= FEWEST_VALUES
+    assert len(contents_of(both)["features"][0]["places"]) >= MIN_VALUES

@@ -1,7 +1,7 @@
 """T, its inverse and the boundaries of clusters as the explorer's page computes them, in a real browser.
 
-Each is asked of the page of a table, at every alpha of its slider, and held against KDITransformer of the table and the
-direct sum of `oracle.py`.
+Each is computed by the page of a table, at every alpha of its slider, and compared with KDITransformer of the table and
+the direct sum of `oracle.py`.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from samples import probes, sample
 
 import kdi
 from kdi.explorer._contents import slider_alphas
-from kdi.explorer._features import FEWEST_VALUES, room_for_values
+from kdi.explorer._features import MIN_VALUES, max_values_for
 
 AGREED = 1e-6
 ALPHAS = slider_alphas()
@@ -79,8 +79,8 @@ SMALL = {
     "float32": lambda rng: rng.lognormal(size=1000).astype(np.float32),
     "1e-300": lambda rng: 1e-300 * rng.normal(size=400),
     "1e300": lambda rng: 1e300 * rng.normal(size=400),
-    "one fewer than are sure to be embedded": lambda rng: np.arange(FEWEST_VALUES - 1.0) ** 2,
-    "one more": lambda rng: np.arange(FEWEST_VALUES + 1.0) ** 2,
+    "one fewer than are embedded in any case": lambda rng: np.arange(MIN_VALUES - 1.0) ** 2,
+    "one more": lambda rng: np.arange(MIN_VALUES + 1.0) ** 2,
     "NaN": lambda rng: np.where(rng.random(1500) < 0.2, np.nan, rng.normal(size=1500)),
 }
 
@@ -182,7 +182,7 @@ LARGE = {
 
 @pytest.mark.parametrize("name", LARGE)
 def test_levels_of_cells(browser, rng, name):
-    """More values than are embedded. Ranks are then known to some thousandths (2e-4 as measured), all else to 1e-6."""
+    """More values than are embedded: errors of ranks are then some thousandths (2e-4 as measured), others 1e-6."""
     values = LARGE[name](rng, 100_000)
     at = probes(values, 100)
     with opened(browser, values):
@@ -213,7 +213,7 @@ def test_a_million_rows(browser, rng):
 
 
 def test_ranks_beside_a_third_of_equal_values(browser, rng):
-    """No cell may stand for so many: the values themselves are gathered."""
+    """No cell may hold so many: a sketch that keeps the values is used for ranks."""
     values = np.where(np.arange(400_000) % 3, rng.lognormal(sigma=2, size=400_000), 1.0)
     at = np.append(np.quantile(values, np.linspace(0.01, 0.99, 50)), 1.0)
     with opened(browser, values):
@@ -222,10 +222,10 @@ def test_ranks_beside_a_third_of_equal_values(browser, rng):
     assert_allclose(found[0], python_levels(values, at)[0], atol=1e-3, rtol=0)
 
 
-def test_as_many_values_as_there_is_room_for(browser, rng):
-    room = room_for_values(1)
+def test_as_many_values_as_a_page_embeds(browser, rng):
+    most = max_values_for(1)
     widths = []
-    for n in (room, room + 1):
+    for n in (most, most + 1):
         with opened(browser, rng.permutation(n) ** 1.5):
             widths.append(stated(browser, "width"))
     assert widths[0] == 0 and widths[1] > 0

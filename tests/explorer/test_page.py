@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from explorer_hands import LEVELS, alpha_of, check_card, element, press, settled, text
+from explorer_driver import LEVELS, alpha_of, check_card, element, press, settled, text
 from paths import ROOT
 
 import kdi
@@ -173,7 +173,7 @@ def test_many_boundaries_leave_the_curve_to_be_seen(browser, rng):
     with browser.page(kdi.explore(rng.standard_cauchy(size=(200_000, 1))).html):
         assert browser.run("return kdiPage.cards[0].boundaries.length") > 30
         assert element(browser, ".boundary").get_attribute("d") == ""
-        assert re.search(r"\d+ groups, divided at .* …$", text(browser, ".effect"))
+        assert re.search(r"\d+ groups, separated at .* …$", text(browser, ".effect"))
 
 
 def test_boundaries_are_those_of_cluster(browser, housing, california):
@@ -183,7 +183,7 @@ def test_boundaries_are_those_of_cluster(browser, housing, california):
             drawn = browser.run("return kdiPage.cards[arguments[0]].boundaries", card)
             np.testing.assert_allclose(drawn, found.boundaries, rtol=1e-4)
             said = text(browser, ".effect", card)
-            assert f"{found.n_clusters} groups, divided at {found.boundaries[0]:.4g}" in said
+            assert f"{found.n_clusters} groups, separated at {found.boundaries[0]:.4g}" in said
 
 
 def test_a_value_of_ones_own(browser, housing, california):
@@ -214,13 +214,13 @@ def test_outliers_are_said_and_shown_when_asked_for(browser, housing, california
     with browser.page(california):
         browser.run("document.getElementById('feature-2').scrollIntoView()")
         browser.wait_for("return Boolean(kdiPage.cards[2].curve)")
-        assert "on to 141.9" in text(browser, ".card .figure", 2)
+        assert "up to 141.9" in text(browser, ".card .figure", 2)
         ends = "const { low, high } = kdiPage.cards[2].chart; return [low, high]"
         assert browser.run(ends)[1] < 50
         element(browser, "#whole-range").click()
         settled(browser)
         assert browser.run(ends) == [0, pytest.approx(np.ptp(housing["AveRooms"]))]
-        assert "on to" not in text(browser, ".card .figure", 2)
+        assert "up to" not in text(browser, ".card .figure", 2)
         check_card(browser, 2, housing["AveRooms"])
 
 

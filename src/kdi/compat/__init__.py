@@ -1,4 +1,4 @@
-"""Stand-ins for other packages: the names and signatures of these, computed by kdi."""
+"""Replacements for other packages: their names and signatures, computed by kdi."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ import sys
 
 __all__ = ["install"]
 
-OURS = "kdi.compat.kditransform"
-PARTS = ("", ".kdi_transformer", ".kdi_discretizer", ".ksum")
+REPLACEMENT = "kdi.compat.kditransform"
+SUBMODULES = ("", ".kdi_transformer", ".kdi_discretizer", ".ksum")
 
 
 def install() -> None:
-    """Let `import kditransform` find `kdi.compat.kditransform`, in this process, where that package is absent.
+    """Register `kdi.compat.kditransform` as `kditransform` in this process.
 
-    Code that imports kditransform, TabPFN's for example, then computes with kdi. Call it before that code is imported.
-    To call it twice does no harm.
+    Code that imports kditransform, such as TabPFN, then computes with kdi. Call this function before that code is
+    imported; calling it again has no effect.
 
     Raises
     ------
     RuntimeError
-        Where kditransform is installed, or was imported: one process cannot have two packages of one name.
+        If kditransform is installed or was imported: a process cannot have two packages with the same name.
 
     Examples
     --------
@@ -29,15 +29,19 @@ def install() -> None:
     >>> kdi.compat.install()  # doctest: +SKIP
     >>> from kditransform import KDITransformer  # doctest: +SKIP
     """
-    parts = {part: importlib.import_module(OURS + part) for part in PARTS}
+    modules = {name: importlib.import_module(REPLACEMENT + name) for name in SUBMODULES}
     present = sys.modules.get("kditransform")
-    if present is parts[""]:
+    if present is modules[""]:
         return
     if present is not None or ("kditransform" not in sys.modules and importlib.util.find_spec("kditransform")):
         state = "installed" if present is None else "imported already"
         raise RuntimeError(
-            f"kditransform is {state}, and kdi.compat.install() stands in for it only where it is absent. Uninstall it "
-            "first (pip uninstall kditransform), or import from kdi.compat.kditransform instead."
+            f"kditransform is {state}, so kdi.compat.install() cannot replace it. Uninstall it first (pip uninstall "
+            "kditransform), or import from kdi.compat.kditransform instead."
         )
-    for part, module in parts.items():
-        sys.modules["kditransform" + part] = module
+    for name, module in modules.items():
+        sys.modules["kditransform" + name] = module
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,14 +1,17 @@
-"""The table that `kdi demo` and the examples of the documentation use."""
+"""The table used by `kdi demo` and by the examples of the documentation."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+__all__ = ["california_housing"]
+
 
 def california_housing() -> str:
-    """The path of California housing: 20,640 districts of the census of 1990, eight features, and the median value.
+    """Return the path of California housing: eight features of 20,640 districts in 1990, and the median house value.
 
-    The names are those of `sklearn.datasets.fetch_california_housing`; the target, `MedHouseVal`, is the last column.
+    The column names are those of `sklearn.datasets.fetch_california_housing`. The last column, `MedHouseVal`, is the
+    target.
 
     References
     ----------
@@ -21,3 +24,7 @@ def california_housing() -> str:
     20640
     """
     return str(Path(__file__).parent / "california_housing.csv.gz")
+
+
+def __dir__() -> list[str]:
+    return __all__

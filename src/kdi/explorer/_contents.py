@@ -1,4 +1,4 @@
-"""Contents: everything that the page knows of a table, as JSON."""
+"""Contents: all data of a page, as values that JSON can represent."""
 
 from __future__ import annotations
 
@@ -14,131 +14,135 @@ from numpy.typing import NDArray
 
 from kdi._sketch.partitions import sketch_for_alphas
 from kdi._sketch.sketch import Sketch
+from kdi._utils.errors import WeightsError
 from kdi._utils.names import format_names
 from kdi._utils.typing import Float64Array
 from kdi._version import __version__
-from kdi.explorer._correlations import SHOWN_ALPHAS, correlations
-from kdi.explorer._features import GATHERED, KERNEL, LARGEST, SMALLEST, described, room_for_values
+from kdi.explorer._columns import NumericColumns, open_numeric_columns, source_title
+from kdi.explorer._correlations import MATRIX_ALPHAS, matrices_at_alphas
+from kdi.explorer._features import KERNEL, MAX_ALPHA, MIN_ALPHA, SKETCH_ALPHA, describe_feature, max_values_for
 from kdi.explorer._ranks import rank_error
-from kdi.explorer._readings import NumericColumns, open_numeric_columns, source_title
 from kdi.explorer._scatter import BINS, bin_edges, scatter_counts, scatter_pairs
 
-MOST_CORRELATED = 200  # columns; of more, matrices would be most of the page, and nobody could read them
+MAX_CORRELATED = 200  # columns; the matrices of more would be most of the page, and too small to read
 DIGITS = 7  # of correlations
 SHADES = 16  # of a density scatter
-COARSE = 5e-3  # of the error of ranks: from there on, other sketches are gathered for them
-INFINITE = "holds infinite values"
-TOO_WIDE = "holds values that lie further apart than the largest number"
+MAX_RANK_ERROR = 5e-3  # beyond, ranks are computed from sketches of their own
+HOLDS_INFINITE = "holds infinite values"
+TOO_WIDE = "holds values whose range is too large for a float64"
 
 
-def contents(
+def page_contents(
     source: Any, *, columns: Iterable[str] | str | None, weights: Any, title: str | None, progress: bool
 ) -> dict[str, Any]:
-    """What the page embeds, as plain values that JSON has."""
-    readings = open_numeric_columns(source, columns, weights, progress)
-    gathered = sketch_for_alphas(readings.parts, KERNEL, lambda totals: np.full_like(totals, GATHERED))
-    if not gathered.n_rows:
+    """Return the data that the page embeds, as plain Python values."""
+    numeric = open_numeric_columns(source, columns, weights, progress)
+    summary = sketch_for_alphas(numeric.table, KERNEL, lambda totals: np.full_like(totals, SKETCH_ALPHA))
+    if not summary.n_rows:
         raise ValueError("there are no rows to explore.")
-    if not gathered.has_weight:
-        raise ValueError("weights are zero in every row, which leaves no row to explore.")
-    shown, left_out = {}, dict(readings.left_out)
-    for name, sketch, infinite in zip(readings.names, gathered.sketches, gathered.infinite, strict=True):
-        if infinite:
-            left_out[name] = INFINITE
+    if not summary.has_weight:
+        raise WeightsError.all_zero("weights")
+    sketches, left_out = {}, dict(numeric.left_out)
+    for name, sketch, n_infinite in zip(numeric.names, summary.sketches, summary.infinite, strict=True):
+        if n_infinite:
+            left_out[name] = HOLDS_INFINITE
         elif sketch.range == inf:
             left_out[name] = TOO_WIDE
         else:
-            shown[name] = sketch
-    if not shown:
-        reasons = " or ".join(dict.fromkeys(left_out[name] for name in readings.names))
-        raise ValueError(f"there is no column to explore: {format_names(readings.names)} {reasons}.")
-    ranked = rank_sketches(readings, shown)
-    found, reason = _correlations(readings, shown, ranked, gathered.n_rows)
+            sketches[name] = sketch
+    if not sketches:
+        reasons = " or ".join(dict.fromkeys(left_out[name] for name in numeric.names))
+        raise ValueError(f"there is no column to explore: {format_names(numeric.names)} {reasons}.")
+    rank_sketches = sketch_for_ranks(numeric, sketches)
+    correlations, no_correlations = _correlation_contents(numeric, sketches, rank_sketches, summary.n_rows)
+    max_values = max_values_for(len(sketches))
     file = source_title(source)
     return {
         "title": str(title) if title is not None else file or "A table",
         "source": file,
-        "rows": gathered.n_rows,
+        "rows": summary.n_rows,
         "version": __version__,
         "order": KERNEL.order,
         "scale": KERNEL.scale,
-        "alphas": _plain(slider_alphas()),
-        "named": readings.named,
-        "features": [described(name, shown[name], room_for_values(len(shown)), ranked[name]) for name in shown],
-        "left_out": [{"name": name, "reason": why} for name, why in left_out.items()],
-        "correlations": found,
-        "no_correlations": reason,
+        "alphas": _finite_or_none(slider_alphas()),
+        "has_names": numeric.has_names,
+        "features": [
+            describe_feature(name, sketch, max_values, rank_sketches[name]) for name, sketch in sketches.items()
+        ],
+        "left_out": [{"name": name, "reason": reason} for name, reason in left_out.items()],
+        "correlations": correlations,
+        "no_correlations": no_correlations,
     }
 
 
-def as_json(payload: dict[str, Any]) -> bytes:
-    """In ASCII, so that names of any characters go through, and without numbers that JSON does not have."""
-    return json.dumps(payload, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode("ascii")
+def to_json(contents: dict[str, Any]) -> bytes:
+    """Serialise to ASCII, so that any characters in names survive, and reject NaN and infinity, which JSON lacks."""
+    return json.dumps(contents, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode("ascii")
 
 
 def slider_alphas() -> Float64Array:
-    """The steps of the slider, from ranks to min-max, some 5% apart, with those among them that people ask for."""
-    round_ones = [SMALLEST, 0.1, 0.3, 1.0, 3.0, LARGEST]
+    """Return the steps of the slider from 0 to infinity: about 5% apart, and round numbers among them."""
+    round_alphas = [MIN_ALPHA, 0.1, 0.3, 1.0, 3.0, MAX_ALPHA]
     between = [
-        np.geomspace(low, high, round(20 * np.log(high / low)), endpoint=False) for low, high in pairwise(round_ones)
+        np.geomspace(low, high, round(20 * np.log(high / low)), endpoint=False) for low, high in pairwise(round_alphas)
     ]
-    return np.concatenate([[0.0], [float(f"{alpha:.3g}") for alpha in np.concatenate(between)], [LARGEST, inf]])
+    return np.concatenate([[0.0], [float(f"{alpha:.3g}") for alpha in np.concatenate(between)], [MAX_ALPHA, inf]])
 
 
-def rank_sketches(readings: NumericColumns, shown: dict[str, Sketch]) -> dict[str, Sketch]:
-    """Sketches for ranks: where cells hold too many values each, others are gathered that keep the values."""
-    ranked = dict(shown)
-    coarse = [name for name, sketch in shown.items() if sketch.range > 0 and rank_error(sketch) > COARSE]
-    if coarse and readings.parts.rereadable:
-        parts = readings.only(coarse)
-        ranked |= zip(coarse, sketch_for_alphas(parts, KERNEL, np.zeros_like).sketches, strict=True)
-    return ranked
+def sketch_for_ranks(numeric: NumericColumns, sketches: dict[str, Sketch]) -> dict[str, Sketch]:
+    """Return sketches for alpha = 0: new ones, which keep the values, for columns whose cells hold too many values."""
+    rank_sketches = dict(sketches)
+    coarse = [name for name, sketch in sketches.items() if sketch.range > 0 and rank_error(sketch) > MAX_RANK_ERROR]
+    if coarse and numeric.table.rereadable:
+        table = numeric.select(coarse)
+        rank_sketches |= zip(coarse, sketch_for_alphas(table, KERNEL, np.zeros_like).sketches, strict=True)
+    return rank_sketches
 
 
-def _correlations(
-    readings: NumericColumns, shown: dict[str, Sketch], ranked: dict[str, Sketch], n_rows: int
+def _correlation_contents(
+    numeric: NumericColumns, sketches: dict[str, Sketch], rank_sketches: dict[str, Sketch], n_rows: int
 ) -> tuple[dict[str, Any] | None, str | None]:
-    """Matrices and scatter, or why there are none; or why there are not all."""
-    features = [place for place, sketch in enumerate(shown.values()) if sketch.range > 0]
+    """Return matrices and scatters, or None, and a sentence that says why they are missing or incomplete."""
+    features = [j for j, sketch in enumerate(sketches.values()) if sketch.range > 0]
     if len(features) < 2:
-        return None, "It takes two columns with different values to have a correlation."
-    if not readings.parts.rereadable:
-        return None, "The table was a stream that can be read only once, and correlations take a second reading."
+        return None, "Correlations need at least two columns that are not constant."
+    if not numeric.table.rereadable:
+        return None, "The table was a stream that can be read only once, but correlations need a second read."
     reason = None
-    if len(features) > MOST_CORRELATED:
-        reason = f"Correlations are those of the first {MOST_CORRELATED} of {len(features)} columns."
-        features = features[:MOST_CORRELATED]
-    names = [list(shown)[j] for j in features]
-    parts, sketches = readings.only(names), [shown[name] for name in names]
-    correlated, matrices = correlations(parts, sketches, n_rows, [ranked[name] for name in names])
-    pairs, edges = scatter_pairs(matrices), bin_edges(sketches)
-    sampled, counts = scatter_counts(parts, n_rows, edges, pairs)
-    most = counts.max(axis=1, initial=0)
+    if len(features) > MAX_CORRELATED:
+        reason = f"Correlations cover the first {MAX_CORRELATED} of {len(features)} columns."
+        features = features[:MAX_CORRELATED]
+    names = [list(sketches)[j] for j in features]
+    table, chosen = numeric.select(names), [sketches[name] for name in names]
+    n_correlated, matrices = matrices_at_alphas(table, chosen, n_rows, [rank_sketches[name] for name in names])
+    pairs, edges = scatter_pairs(matrices), bin_edges(chosen)
+    n_sampled, counts = scatter_counts(table, n_rows, edges, pairs)
     upper = np.triu_indices(len(features), 1)
-    found = {
+    correlations = {
         "features": features,
-        "rows": correlated,
-        "rank_error": max(rank_error(ranked[name]) for name in names) if correlated == n_rows else 0.0,
-        "alphas": _plain(SHOWN_ALPHAS),
-        "matrices": [_plain(np.round(matrix[upper], DIGITS)) for matrix in matrices],
+        "rows": n_correlated,
+        "rank_error": max(rank_error(rank_sketches[name]) for name in names) if n_correlated == n_rows else 0.0,
+        "alphas": _finite_or_none(MATRIX_ALPHAS),
+        "matrices": [_finite_or_none(np.round(matrix[upper], DIGITS)) for matrix in matrices],
         "scatter": {
-            "rows": sampled,
+            "rows": n_sampled,
             "bins": BINS,
-            "edges": [_plain(one) for one in edges],
+            "edges": [_finite_or_none(column_edges) for column_edges in edges],
             "pairs": [list(pair) for pair in pairs],
-            "counts": b64encode(shades_of(counts).tobytes()).decode("ascii"),
-            "most": most.tolist(),
+            "shades": b64encode(counts_to_shades(counts).tobytes()).decode("ascii"),
+            "largest_counts": counts.max(axis=1, initial=0).tolist(),
         },
     }
-    return found, reason
+    return correlations, reason
 
 
-def shades_of(counts: Float64Array) -> NDArray[np.uint8]:
-    """Counts as shades from 0 to 255, even in their logarithms, a row a pair; few different ones take little room."""
-    most = np.maximum(counts.max(axis=1, keepdims=True, initial=0), 1)
-    shades = np.ceil(SHADES * np.log1p(counts) / np.log1p(most) * (1 - 1e-12))  # the most is no more than SHADES
+def counts_to_shades(counts: Float64Array) -> NDArray[np.uint8]:
+    """Convert counts, one row per pair, to shades from 0 to 255 by their logarithms; few levels compress well."""
+    largest = np.maximum(counts.max(axis=1, keepdims=True, initial=0), 1)
+    # The factor below 1 keeps rounding from raising the largest count above SHADES.
+    shades = np.ceil(SHADES * np.log1p(counts) / np.log1p(largest) * (1 - 1e-12))
     return np.asarray(np.minimum(shades * (256 / SHADES), 255), dtype=np.uint8)
 
 
-def _plain(values: Iterable[float]) -> list[float | None]:
+def _finite_or_none(values: Iterable[float]) -> list[float | None]:
     return [float(value) if isfinite(value) else None for value in values]

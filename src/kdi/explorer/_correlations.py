@@ -1,7 +1,7 @@
-"""Correlations at several alphas from one reading.
+"""Correlations at several alphas from one read of the table.
 
-What `kdi.corr` does of a table in parts, for all alphas at once: the columns are sketched already, so that the sums of
-products of their T are all that is left. Where values are missing, rows are correlated in memory.
+The same as `kdi.corr` computes for a partitioned table, but for all alphas at once: the sketches are known, so only the
+sums of products of T remain to be computed. If values are missing, rows are correlated in memory.
 """
 
 from __future__ import annotations
@@ -12,62 +12,68 @@ from math import inf
 
 import numpy as np
 
-from kdi._correlation.matrix import Products, correlate_columns
-from kdi._correlation.partitioned_matrix import CentredLevels, Pair, PairSums, finish_products, sum_part
+from kdi._correlation.matrix import ColumnCorrelations, correlate_columns
+from kdi._correlation.partitioned_matrix import CentredLevels, Pair, PairSums, correlate_sums, sum_products
 from kdi._sketch.partitions import Chunk, PartitionedTable
 from kdi._sketch.sketch import Sketch
 from kdi._utils.typing import Float64Array
+from kdi.explorer._columns import SampledPartitions
 from kdi.explorer._features import KERNEL
-from kdi.explorer._readings import SampledPartitions
 
-SHOWN_ALPHAS = (0.0, 0.3, 1.0, 3.0, inf)  # Spearman's first and Pearson's last
-WORK = 20_000_000  # values of pairs that miss some of their rows; beyond, a sample of the rows has to do
-FEWEST_ROWS, MOST_ROWS = 2_000, 1_000_000  # of that sample
+MATRIX_ALPHAS = (0.0, 0.3, 1.0, 3.0, inf)  # Spearman's is the first, Pearson's the last
+MAX_PAIR_VALUES = 20_000_000  # rows times pairs with missing values that are not sampled
+MIN_SAMPLE, MAX_SAMPLE = 2_000, 1_000_000  # rows of the sample if there are more
 
 
-def correlations(
-    parts: PartitionedTable, sketches: list[Sketch], n_rows: int, ranked: list[Sketch] | None = None
+def matrices_at_alphas(
+    table: PartitionedTable, sketches: list[Sketch], n_rows: int, rank_sketches: list[Sketch] | None = None
 ) -> tuple[int, list[Float64Array]]:
-    """The rows that correlations are made of, and a matrix of them for each of ALPHAS; sketches must have some spread.
+    """Return the number of rows used, and a correlation matrix for each of MATRIX_ALPHAS.
 
-    `ranked` are the sketches that ranks, at alpha = 0, are taken from; the same by default.
+    No sketch may be of a constant column. `rank_sketches`, the same by default, are used for alpha = 0.
 
-    Those are all rows, unless there are many and columns miss values: a pair then has an integral of its own, over the
-    rows that both columns have, which takes so much longer that a sample has to do.
+    All rows are used, unless there are many and values are missing: such a pair needs an integral of its own, over the
+    rows that both columns have, which takes so long that only a sample of the rows is used.
     """
     n = len(sketches)
-    whole = sum(not sketch.missing for sketch in sketches)
-    apart = n * (n - 1) - whole * (whole - 1)  # columns beside others, where either misses rows
-    if not apart:
-        return n_rows, _by_sums(parts, sketches, ranked or sketches)
-    step = -(-n_rows // max(min(WORK // apart, MOST_ROWS), FEWEST_ROWS))
-    values, weights = SampledPartitions(parts, step).rows()
-    products = [correlate_columns(values, weights, [alpha] * n, KERNEL, parts.n_jobs) for alpha in SHOWN_ALPHAS]
-    return len(values), [found.statistic for found in products]
+    n_complete = sum(not sketch.missing for sketch in sketches)
+    n_incomplete = n * (n - 1) - n_complete * (n_complete - 1)  # ordered pairs in which a column has missing values
+    if not n_incomplete:
+        return n_rows, _matrices_from_sums(table, sketches, rank_sketches or sketches)
+    step = -(-n_rows // max(min(MAX_PAIR_VALUES // n_incomplete, MAX_SAMPLE), MIN_SAMPLE))
+    values, weights = SampledPartitions(table, step).load()
+    products = [correlate_columns(values, weights, [alpha] * n, KERNEL, table.n_jobs) for alpha in MATRIX_ALPHAS]
+    return len(values), [product.statistic for product in products]
 
 
-def _by_sums(parts: PartitionedTable, sketches: list[Sketch], ranked: list[Sketch]) -> list[Float64Array]:
+def _matrices_from_sums(
+    table: PartitionedTable, sketches: list[Sketch], rank_sketches: list[Sketch]
+) -> list[Float64Array]:
     n = len(sketches)
-    maps = [
-        {(j, j): CentredLevels.of(one, alpha, KERNEL) for j, one in enumerate(sketches if alpha else ranked)}
-        for alpha in SHOWN_ALPHAS
+    levels_per_alpha = [
+        {
+            (j, j): CentredLevels.from_sketch(sketch, alpha, KERNEL)
+            for j, sketch in enumerate(sketches if alpha else rank_sketches)
+        }
+        for alpha in MATRIX_ALPHAS
     ]
-    totals: list[PairSums] = parts.reduce(partial(_sums, n=n, maps=maps), _plus)
-    rows = np.full((n, n), float(sketches[0].count))
-    found = []
-    for sums, here in zip(totals, maps, strict=True):
-        products = Products.empty(n)
-        finish_products(products, rows, sums, here, min_periods=1)
-        found.append(products.statistic)
-    return found
+    totals: list[PairSums] = table.reduce(partial(_sum_chunks, n=n, levels_per_alpha=levels_per_alpha), _add_sums)
+    n_rows = np.full((n, n), float(sketches[0].count))
+    matrices = []
+    for sums, levels in zip(totals, levels_per_alpha, strict=True):
+        correlations = ColumnCorrelations.empty(n)
+        correlate_sums(correlations, n_rows, sums, levels, min_periods=1)
+        matrices.append(correlations.statistic)
+    return matrices
 
 
-def _sums(chunks: Iterable[Chunk], n: int, maps: list[dict[Pair, CentredLevels]]) -> list[PairSums]:
-    totals = [PairSums.zeros(n) for _ in maps]
+def _sum_chunks(chunks: Iterable[Chunk], n: int, levels_per_alpha: list[dict[Pair, CentredLevels]]) -> list[PairSums]:
+    """Return the sums of products of the columns' T at each alpha."""
+    totals = [PairSums.zeros(n) for _ in levels_per_alpha]
     for chunk in chunks:
-        totals = [total.plus(sum_part([chunk], n, here)) for total, here in zip(totals, maps, strict=True)]
+        totals = _add_sums(totals, [sum_products([chunk], n, levels) for levels in levels_per_alpha])
     return totals
 
 
-def _plus(some: list[PairSums], others: list[PairSums]) -> list[PairSums]:
-    return [one.plus(other) for one, other in zip(some, others, strict=True)]
+def _add_sums(left: list[PairSums], right: list[PairSums]) -> list[PairSums]:
+    return [sums.plus(others) for sums, others in zip(left, right, strict=True)]

@@ -1,4 +1,4 @@
-"""The page: template, style, script and contents as one HTML document that needs nothing else."""
+"""The page: template, style, scripts and contents in one self-contained HTML document."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 from kdi._utils.atomic_write import atomic_write, target_path
 from kdi._utils.public import public_in
-from kdi.explorer._contents import as_json, contents
+from kdi.explorer._contents import page_contents, to_json
 
 SCRIPTS = [
     "integral.js",
@@ -34,7 +34,7 @@ POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{}'; img-src data:; "
     "base-uri 'none'; form-action 'none'"
 )
-HEIGHT = 900  # pixels, in a notebook
+NOTEBOOK_HEIGHT = 900  # pixels
 
 
 @public_in("kdi")
@@ -52,7 +52,7 @@ class ExplorerPage:
     features : list of str
         The columns on the page.
     left_out : dict of str to str
-        Other columns, and why they are not on it.
+        The other columns, with the reason why they are not on the page.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class ExplorerPage:
     left_out: dict[str, str]
 
     def save(self, path: Any) -> str:
-        """Write the page to a file, which appears when it is whole; returns its path."""
+        """Write the page to a file and return its path; the file appears once it is complete."""
         target = target_path(path, "a page")
         with atomic_write(target) as aside, open(aside, "w", encoding="utf-8", newline="\n") as file:
             file.write(self.html)
@@ -84,7 +84,7 @@ class ExplorerPage:
     def _repr_html_(self) -> str:
         return (
             f'<iframe title="{_text(self.title)}" srcdoc="{escape(self.html)}" sandbox="allow-scripts" '
-            f'style="width: 100%; height: {HEIGHT}px; border: 0"></iframe>'
+            f'style="width: 100%; height: {NOTEBOOK_HEIGHT}px; border: 0"></iframe>'
         )
 
 
@@ -97,10 +97,10 @@ def explore(
     title: str | None = None,
     progress: bool = False,
 ) -> ExplorerPage:
-    """A page to explore a table with: every feature before and after its T, at every alpha, and their correlations.
+    """Make a page to explore a table: its features before and after the transformation, and their correlations.
 
-    The page is one HTML file that needs no network. It holds sketches of the columns, not the data, and a browser takes
-    the integral from them; each feature tells how far that may be from the exact one.
+    The page is one HTML file that needs no network. It holds sketches of the columns, not the data. From the sketches,
+    the browser computes the integral at any alpha; the page states an error bound for each feature.
 
     Parameters
     ----------
@@ -108,29 +108,28 @@ def explore(
         Parquet and CSV files, a pyarrow Table, RecordBatchReader or Dataset, a polars LazyFrame or a DuckDB relation
         are read batch by batch. Columns of an array are called "x0", "x1", ….
     columns : list of str, optional
-        The features; by default all numeric columns but that of the weights, and the page names the others.
+        The features; by default all numeric columns except the one of the weights. The page names the others.
     weights : str or array-like of shape (n_rows,), optional
-        The name of a column, or one weight a row. A weight of 2 is a repetition, a weight of 0 a removal.
+        The name of a column, or one weight per row. A weight of 2 counts a row twice, a weight of 0 removes it.
     title : str, optional
         The heading; by default the name of the file.
     progress : bool, default=False
-        Whether to show a progress bar on stderr, one for each reading of a source that does not fit in memory.
+        Whether to show a progress bar on stderr, one per read of a source that does not fit in memory.
 
     Returns
     -------
     ExplorerPage
-        With `save`, `html`, and a view of its own in notebooks.
+        It has `save` and `html`, and notebooks display it.
 
     Notes
     -----
-    A source is read three times, and once more where columns have missing values: for the sketches, the correlations
-    and a sample of at most 200,000 rows, of which the page holds counts. What takes less than 128 MB is kept in memory
-    after the first. A longer stream that can be read only once has no correlations. Columns with infinite values are
-    left out.
+    A source is read several times: for the sketches, for the correlations, and for the scatters, which count the rows
+    of a sample of at most 200,000. Tables of less than 128 MB are cached in memory by the first read. A larger stream
+    that can be read only once has no correlations. Columns with infinite values are left out.
 
-    T agrees with `KDITransformer` to 1e-6 at every alpha but 0; the page states the bound of each feature. Ranks agree
-    as well where there is room for all values, up to 32,768 distinct ones a column and 262,144 in all. Of more, they
-    are known at some 2,000 knots, which leaves errors of about 1e-4.
+    T agrees with `KDITransformer` to 1e-6 at every alpha except 0; the page states the bound of each feature. At
+    alpha = 0 it agrees as well if the page holds all values: at most 32,768 distinct ones per column and 262,144 in
+    total. For other columns the page holds about 2,000 knots of the curve, with errors of about 1e-4.
 
     Examples
     --------
@@ -138,40 +137,40 @@ def explore(
     >>> kdi.explore([[1.0, 10.0], [2.0, 30.0], [4.0, 20.0]], title="Three rows").features
     ['x0', 'x1']
     """
-    payload = contents(source, columns=columns, weights=weights, title=title, progress=progress)
+    contents = page_contents(source, columns=columns, weights=weights, title=title, progress=progress)
     return ExplorerPage(
-        assembled(payload["title"], as_json(payload)),
-        payload["title"],
-        payload["rows"],
-        [feature["name"] for feature in payload["features"]],
-        {one["name"]: one["reason"] for one in payload["left_out"]},
+        assemble_page(contents["title"], to_json(contents)),
+        contents["title"],
+        contents["rows"],
+        [feature["name"] for feature in contents["features"]],
+        {column["name"]: column["reason"] for column in contents["left_out"]},
     )
 
 
-def assembled(title: str, data: bytes) -> str:
-    """The document, from the template and what goes into it."""
+def assemble_page(title: str, data: bytes) -> str:
+    """Fill in the template."""
     template, style = _asset("page.html"), _asset("style.css")
     script = "\n".join(_asset(name) for name in SCRIPTS)
     for text, end in ((style, "</style"), (script, "</script"), (script, "<!--")):
         if end in text.lower():
-            raise ValueError(f"an asset of the page must not hold {end!r}, which would end its element.")
-    around = SCRIPT.search(template)
-    if around is None:
+            raise ValueError(f"an asset of the page must not contain {end!r}, which would end its element.")
+    element = SCRIPT.search(template)
+    if element is None:
         raise ValueError("the template of the page has no <script>{{script}}</script>.")
-    run = around[1].replace("{{script}}", script)  # with the white space beside it, which the hash counts
+    code = element[1].replace("{{script}}", script)  # the hash covers the white space around the script too
     values = {
         "title": _text(title),
         "style": style,
         "script": script,
-        "policy": escape(POLICY.format(b64encode(sha256(run.encode()).digest()).decode())),
+        "policy": escape(POLICY.format(b64encode(sha256(code.encode()).digest()).decode())),
         "data": b64encode(compress(data, 6, mtime=0)).decode(),
     }
-    # In one go: what is put in is not looked at again, whatever it holds.
+    # One substitution for all markers: markers in the inserted texts stay as they are.
     return MARKERS.sub(lambda marker: values[marker[1]], template)
 
 
 def _text(text: str) -> str:
-    """Any text as HTML; half of a pair of surrogates, which no file can hold, becomes a question mark."""
+    """Escape a text for HTML; lone surrogates, which UTF-8 cannot encode, become question marks."""
     return escape(text.encode("utf-8", "replace").decode("utf-8"))
 
 

@@ -1,6 +1,6 @@
-"""Scatter: how many rows of a sample, or what weight of them, lie in each bin of a pair of columns.
+"""Density scatters: the number of sampled rows, or their weight, per bin of a pair of columns.
 
-Bins are even in T at alpha = 1, so that neither outliers nor crowds hide what the pair is like.
+Bins have equal width in T at alpha = 1, so that neither outliers nor dense regions hide the relation of the columns.
 """
 
 from __future__ import annotations
@@ -14,76 +14,76 @@ from kdi._integral.maps import build_map, inverse
 from kdi._sketch.partitions import Chunk, PartitionedTable
 from kdi._sketch.sketch import Sketch
 from kdi._utils.typing import Float64Array, FloatArray, Int64Array
+from kdi.explorer._columns import SampledPartitions
 from kdi.explorer._features import KERNEL
-from kdi.explorer._readings import SampledPartitions
 
-BINS = 40
-SAMPLED = 200_000  # rows
-PAIRS = 1225  # those of 50 columns
+BINS = 40  # per column
+MAX_ROWS = 200_000  # of the sample
+MAX_PAIRS = 1225  # all pairs of 50 columns
 
 Pair = tuple[int, int]
 
 
 def disagreements(matrices: list[Float64Array]) -> Float64Array:
-    """How far apart the correlations of each pair are over all alphas; -1 where there are none."""
+    """Return the largest difference between the correlations of each pair over all alphas; -1 if there are none."""
     stacked = np.array(matrices)
     return np.asarray(np.nan_to_num(stacked.max(axis=0) - stacked.min(axis=0), nan=-1.0))
 
 
 def scatter_pairs(matrices: list[Float64Array]) -> list[Pair]:
-    """The pairs to draw: all, or those that the correlations disagree on most."""
+    """Choose the pairs to draw: all, or those whose correlations disagree most."""
     first, second = np.triu_indices(len(matrices[0]), 1)
-    if len(first) > PAIRS:
+    if len(first) > MAX_PAIRS:
         order = np.argsort(-disagreements(matrices)[first, second], kind="stable")
-        places = np.sort(order[:PAIRS])
-        first, second = first[places], second[places]
+        chosen = np.sort(order[:MAX_PAIRS])
+        first, second = first[chosen], second[chosen]
     return list(zip(first.tolist(), second.tolist(), strict=True))
 
 
 def bin_edges(sketches: list[Sketch]) -> list[Float64Array]:
-    """For each column the values at which T at alpha = 1 is 0, 1/BINS, …, 1."""
+    """Return for each column the values at which T at alpha = 1 is 0, 1/BINS, …, 1."""
     levels = np.linspace(0, 1, BINS + 1)
-    found = []
+    edges_per_column = []
     for sketch in sketches:
         edges = np.empty((BINS + 1, 1))
         inverse([build_map(sketch, KERNEL, sketch.std)], levels[:, None], edges, "clip")
         edges[0], edges[-1] = sketch.minimum, sketch.maximum
-        found.append(np.maximum.accumulate(np.clip(edges[:, 0], sketch.minimum, sketch.maximum)))
-    return found
+        edges_per_column.append(np.maximum.accumulate(np.clip(edges[:, 0], sketch.minimum, sketch.maximum)))
+    return edges_per_column
 
 
 def scatter_counts(
-    parts: PartitionedTable, n_rows: int, edges: list[Float64Array], pairs: list[Pair]
+    table: PartitionedTable, n_rows: int, edges: list[Float64Array], pairs: list[Pair]
 ) -> tuple[int, Float64Array]:
-    """Rows of a sample, and how many of them lie in each bin of each pair: row by j, column by i."""
-    sample = SampledPartitions(parts, -(-n_rows // SAMPLED))
-    return sample.reduce(partial(_scatter_part, edges=edges, pairs=pairs), _both)
+    """Return the number of sampled rows, and their counts per bin for each pair (i, j): j by row, i by column."""
+    sample = SampledPartitions(table, -(-n_rows // MAX_ROWS))
+    return sample.reduce(partial(_count_chunks, edges=edges, pairs=pairs), _add_counts)
 
 
-def _both(one: tuple[int, Float64Array], other: tuple[int, Float64Array]) -> tuple[int, Float64Array]:
+def _add_counts(one: tuple[int, Float64Array], other: tuple[int, Float64Array]) -> tuple[int, Float64Array]:
     return one[0] + other[0], one[1] + other[1]
 
 
-def _scatter_part(chunks: Iterable[Chunk], edges: list[Float64Array], pairs: list[Pair]) -> tuple[int, Float64Array]:
+def _count_chunks(chunks: Iterable[Chunk], edges: list[Float64Array], pairs: list[Pair]) -> tuple[int, Float64Array]:
     counts = np.zeros((len(pairs), BINS * BINS))
     n_rows = 0
     for columns, weights in chunks:
         if weights is not None:
             columns, weights = [column[weights > 0] for column in columns], weights[weights > 0]
         n_rows += len(columns[0])
-        places = [_places(column, here) for column, here in zip(columns, edges, strict=True)]
-        missing = [bool((place < 0).any()) for place in places]
+        bins = [_bin_numbers(column, column_edges) for column, column_edges in zip(columns, edges, strict=True)]
+        has_missing = [bool((column_bins < 0).any()) for column_bins in bins]
         for count, (i, j) in zip(counts, pairs, strict=True):
-            x, y, mass = places[i], places[j], weights
-            if missing[i] or missing[j]:
-                both = (x >= 0) & (y >= 0)
-                x, y, mass = x[both], y[both], None if mass is None else mass[both]
+            x, y, mass = bins[i], bins[j], weights
+            if has_missing[i] or has_missing[j]:
+                complete = (x >= 0) & (y >= 0)
+                x, y, mass = x[complete], y[complete], None if mass is None else mass[complete]
             count += np.bincount(y * BINS + x, mass, minlength=BINS * BINS)
     return n_rows, counts
 
 
-def _places(column: FloatArray, edges: Float64Array) -> Int64Array:
-    """The bin of each value, -1 where there is none."""
-    places = np.clip(np.searchsorted(edges, column.astype(float), side="right") - 1, 0, BINS - 1)
-    places[np.isnan(column)] = -1
-    return places
+def _bin_numbers(column: FloatArray, edges: Float64Array) -> Int64Array:
+    """Return the bin of each value, -1 for missing values."""
+    bins = np.clip(np.searchsorted(edges, column.astype(float), side="right") - 1, 0, BINS - 1)
+    bins[np.isnan(column)] = -1
+    return bins

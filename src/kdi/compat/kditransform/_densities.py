@@ -1,4 +1,4 @@
-"""What kditransform's discretizers have in common, and KDDiscretizer, which cuts at the valleys of a density."""
+"""The base of kditransform's discretizers, and KDDiscretizer, which cuts at the valleys of a density."""
 
 from __future__ import annotations
 
@@ -21,22 +21,23 @@ from kdi._clustering.valleys import check_bandwidth, find_valleys
 from kdi._distribution import KDE1D
 from kdi._integral.bandwidth import bandwidth_factor
 from kdi._numerics.kernels import get_kernel
+from kdi._utils.public import public_in
 from kdi._utils.typing import Float64Array
 from kdi._utils.validation import as_table, check_finite, column_names, is_integer
 
-LEAST_SPREAD = 1e-5  # a bin of one value has a density of about this width
-FAINT = 1e-6  # of the highest density: below this, shares of it are taken from logarithms
-PART = 2**20  # pairs of a point and a value at once
+MIN_SPREAD = 1e-5  # width of the density of a bin with a single distinct value
+FAINT = 1e-6  # times the highest density: below, probabilities are computed from logarithms
+MAX_SUMMED_PAIRS = 2**20  # pairs of a point and a value that are summed at once
 
 
-def keeps_densities(estimator: Any) -> bool:
+def has_densities(estimator: Any) -> bool:
     if not estimator.enable_predict_proba:
         raise AttributeError("predict and predict_proba need enable_predict_proba=True.")
     return True
 
 
 class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """What the four have in common: tables in, bins counted from 0 out."""
+    """The base of the four: transforms a table to bins, which are numbered from 0."""
 
     def _table(self, X: Any, *, reset: bool) -> Float64Array:
         if not reset:
@@ -54,35 +55,36 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # typ
 
 @dataclass(frozen=True, eq=False)
 class BinDensity:
-    """Gaussian density of the values in one bin, as `scipy.stats.gaussian_kde` has it."""
+    """The Gaussian density of the values in one bin, as computed by `scipy.stats.gaussian_kde`."""
 
     values: Float64Array
     kde: KDE1D
 
     @classmethod
-    def of(cls, values: Float64Array) -> BinDensity:
-        """The density of a bin that is not empty; values that are all the same are spread a little."""
-        if values.std() < LEAST_SPREAD:
-            spread = max(LEAST_SPREAD, 4 * float(np.spacing(abs(values).max())))
+    def from_values(cls, values: Float64Array) -> BinDensity:
+        """Return the density of a bin that is not empty; equal values are spread by a tiny amount."""
+        if values.std() < MIN_SPREAD:
+            spread = max(MIN_SPREAD, 4 * float(np.spacing(abs(values).max())))
             values = np.concatenate([values - spread, values + spread])
         n = len(values)
-        return cls(values, KDE1D(values, bandwidth_factor("scott", n) * sqrt(n / (n - 1))))
+        return cls(values, KDE1D(values, alpha=bandwidth_factor("scott", n) * sqrt(n / (n - 1))))
 
     def pdf(self, x: Float64Array) -> Float64Array:
-        """Density at x."""
+        """Return the density at x."""
         return self.kde.pdf(x)
 
     def logpdf(self, x: Float64Array) -> Float64Array:
-        """Its logarithm, by the direct sum: good where the density itself is next to nothing."""
-        step = max(1, PART // len(self.values))
-        parts = [
+        """Return its logarithm by the direct sum, which is accurate even where the density underflows."""
+        step = max(1, MAX_SUMMED_PAIRS // len(self.values))
+        chunks = [
             logsumexp(-0.5 * ((x[start : start + step, None] - self.values) / self.kde.bandwidth) ** 2, axis=1)
             for start in range(0, len(x), step)
         ]
-        result: Float64Array = np.concatenate([np.empty(0), *parts])
+        result: Float64Array = np.concatenate([np.empty(0), *chunks])
         return result - log(len(self.values) * self.kde.bandwidth * sqrt(2 * pi))
 
 
+@public_in("kdi.compat.kditransform")
 class KDDiscretizer(Discretizer):
     """Cut features at the valleys of their Gaussian density.
 
@@ -91,7 +93,7 @@ class KDDiscretizer(Discretizer):
     beta : float, "scott", "silverman", None or a list of these, default="scott"
         Bandwidth of the density in units of the standard deviation, as in `scipy.stats.gaussian_kde`.
     precision : float, default=1e-3
-        No effect: valleys and peaks are found to machine precision, not on a grid.
+        No effect: valleys and peaks are located to machine precision, not on a grid.
     enable_predict_proba : bool, default=False
         Whether to keep a density of each bin for `predict_proba`, which is for one feature only.
     random_state : int, RandomState instance or None, default=None
@@ -100,10 +102,10 @@ class KDDiscretizer(Discretizer):
     Attributes
     ----------
     boundaries_, centroids_ : list of ndarray
-        Valleys and peaks of each feature's density.
+        The valleys and peaks of each feature's density.
     n_bins_ : ndarray of shape (n_features,)
     kdes_ : list of list
-        The densities of the bins, where `predict_proba` is enabled.
+        The densities of the bins, if `predict_proba` is enabled.
     n_features_in_, feature_names_in_
 
     Examples
@@ -136,44 +138,50 @@ class KDDiscretizer(Discretizer):
         """
         return self._fit(X)
 
-    def _fit(self, X: Any, most: int | None = None) -> Self:
-        """With at most so many bins a feature: the shallowest valleys are closed."""
+    def _fit(self, X: Any, max_bins: int | None = None) -> Self:
+        """Fit with at most `max_bins` bins per feature: the shallowest valleys are removed."""
         check_search(self.precision, self.enable_predict_proba, self.random_state)
         table = self._table(X, reset=True)
         n_features = table.shape[1]
         betas = self._betas(n_features)
         if self.enable_predict_proba and n_features > 1:
-            raise ValueError(f"enable_predict_proba is for one feature, got {n_features}; kdi.KDIDiscretizer has more.")
+            raise ValueError(
+                f"enable_predict_proba needs a table of one feature, got {n_features}; use kdi.KDIDiscretizer for more."
+            )
         # The integral at alpha = inf is a straight line: its density is the feature's own.
-        rows, at_infinity = ArrayQueries(table, None), partial(np.full_like, fill_value=inf)
-        found = find_valleys(rows, at_infinity, betas, get_kernel("polyexp"), partial(column_names, self))
-        found = [one if most is None else one.at_most(most) for one in found]
-        self.centroids_ = [one.centers for one in found]
-        self.boundaries_ = [one.boundaries for one in found]
-        self.n_bins_ = np.array([one.n_clusters for one in found], dtype=int)
+        queries, at_infinity = ArrayQueries(table, None), partial(np.full_like, fill_value=inf)
+        valleys = find_valleys(queries, at_infinity, betas, get_kernel("polyexp"), partial(column_names, self))
+        if max_bins is not None:
+            valleys = [found.with_at_most(max_bins) for found in valleys]
+        self.centroids_ = [found.centers for found in valleys]
+        self.boundaries_ = [found.boundaries for found in valleys]
+        self.n_bins_ = np.array([found.n_clusters for found in valleys], dtype=int)
         self.kdes_ = [self._densities(table[:, 0])] if self.enable_predict_proba else []
         return self
 
     def get_intervals(self, idx: int) -> Float64Array:
-        """Left and right ends of the bins of the feature at index idx, the first from -inf and the last to inf."""
+        """Return the left and right ends of the bins of feature `idx`; the first is -inf and the last is inf."""
         check_is_fitted(self)
         return intervals(self.boundaries_[idx])
 
     def transform(self, X: Any) -> NDArray[np.int64]:
-        """The bin of each value, counted from 0; -1 for NaN. A value on a boundary belongs to the left.
+        """Return the bin of each value, counted from 0; -1 for NaN.
+
+        A value on a boundary belongs to the bin on its left.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
         """
         table = self._table(X, reset=False)
-        bins = [np.searchsorted(one, column) for one, column in zip(self.boundaries_, table.T, strict=True)]
+        columns = zip(self.boundaries_, table.T, strict=True)
+        bins = [np.searchsorted(boundaries, values) for boundaries, values in columns]
         result: NDArray[np.int64] = np.where(np.isnan(table), -1, np.column_stack(bins))
         return result
 
-    @available_if(keeps_densities)  # type: ignore[untyped-decorator]
+    @available_if(has_densities)  # type: ignore[untyped-decorator]
     def predict(self, X: Any) -> Float64Array:
-        """1 for the most probable bin of each value of one feature, 0 for the others.
+        """Return 1 for the most probable bin of each value of the only feature, and 0 for the other bins.
 
         Parameters
         ----------
@@ -183,9 +191,9 @@ class KDDiscretizer(Discretizer):
         result: Float64Array = np.eye(shares.shape[1])[shares.argmax(axis=1)]
         return result
 
-    @available_if(keeps_densities)  # type: ignore[untyped-decorator]
+    @available_if(has_densities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Float64Array:
-        """The density of each bin at the values of one feature, scaled to a sum of 1; NaN for NaN.
+        """Return the density of each bin at the values of the only feature, normalised to a sum of 1; NaN for NaN.
 
         Parameters
         ----------
@@ -193,11 +201,11 @@ class KDDiscretizer(Discretizer):
         """
         column = self._table(X, reset=False)[:, 0]
         if not self.kdes_:
-            raise ValueError("enable_predict_proba=True came after fit, which kept no densities; fit again.")
+            raise ValueError("enable_predict_proba was False during fit, so there are no densities; fit again.")
         bins: list[BinDensity] = self.kdes_[0]
-        densities = np.column_stack([one.pdf(column) for one in bins])
-        faint = densities.sum(axis=1) < FAINT * max(1 / one.kde.bandwidth for one in bins)
-        logarithms = np.column_stack([one.logpdf(column[faint]) for one in bins])
+        densities = np.column_stack([density.pdf(column) for density in bins])
+        faint = densities.sum(axis=1) < FAINT * max(1 / density.kde.bandwidth for density in bins)
+        logarithms = np.column_stack([density.logpdf(column[faint]) for density in bins])
         densities[faint] = np.exp(logarithms - logarithms.max(axis=1, keepdims=True))
         result: Float64Array = densities / densities.sum(axis=1, keepdims=True)
         return result
@@ -206,21 +214,21 @@ class KDDiscretizer(Discretizer):
         given = self.beta.tolist() if isinstance(self.beta, np.ndarray) else self.beta
         betas = list(given) if isinstance(given, list | tuple) else [given] * n_features
         if len(betas) != n_features:
-            raise ValueError(f"beta must have one entry a feature, {n_features}, got {len(betas)}.")
-        betas = ["scott" if one is None else one for one in betas]
-        for one in betas:
-            check_bandwidth(one)
+            raise ValueError(f"beta must have one entry per feature ({n_features}), got {len(betas)}.")
+        betas = ["scott" if beta is None else beta for beta in betas]
+        for beta in betas:
+            check_bandwidth(beta)
         return betas
 
     def _densities(self, column: Float64Array) -> list[BinDensity]:
         column = column[~np.isnan(column)]
         bins = assign_clusters(column, self.boundaries_[0])
-        parts = [column[bins == k] for k in range(self.n_bins_[0])]
-        return [BinDensity.of(part if len(part) else column) for part in parts]
+        values_per_bin = [column[bins == k] for k in range(self.n_bins_[0])]
+        return [BinDensity.from_values(values if len(values) else column) for values in values_per_bin]
 
 
 def intervals(boundaries: Float64Array) -> Float64Array:
-    """Left and right ends of the bins between boundaries."""
+    """Return the left and right ends of the bins between boundaries."""
     return np.column_stack([np.append(-inf, boundaries), np.append(boundaries, inf)])
 
 
@@ -234,4 +242,4 @@ def check_search(precision: Any, enable_predict_proba: Any, random_state: Any) -
 
 def check_bins(n_bins: Any, least: int) -> None:
     if not is_integer(n_bins) or n_bins < least:
-        raise ValueError(f"n_bins must be a whole number >= {least}, got {n_bins!r}.")
+        raise ValueError(f"n_bins must be an integer >= {least}, got {n_bins!r}.")

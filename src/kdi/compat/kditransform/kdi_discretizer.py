@@ -1,8 +1,8 @@
-"""The four discretizers of kditransform, on top of kdi's valleys.
+"""The four discretizers of kditransform, implemented with kdi's search for valleys.
 
 KDDiscretizer          cuts at the valleys of a feature's density
 KDIDiscretizer         cuts at the valleys of the density of its KD-integral
-KBinsKDIDiscretizer    looks for the alpha at which there are so many of these
+KBinsKDIDiscretizer    the same, at an alpha that gives a requested number of bins
 SimpleKDIDiscretizer   cuts the KD-integral at equal steps
 """
 
@@ -25,21 +25,21 @@ from kdi.compat.kditransform._densities import (
     Discretizer,
     KDDiscretizer,
     check_bins,
+    has_densities,
     intervals,
-    keeps_densities,
 )
 from kdi.compat.kditransform.kdi_transformer import KDITransformer
 
 __all__ = ["KBinsKDIDiscretizer", "KDDiscretizer", "KDIDiscretizer", "SimpleKDIDiscretizer"]
 
-HALVINGS = 50  # of the interval of alphas, after which the number of bins is known to jump
+MAX_BISECTIONS = 50  # afterwards, the number of bins is assumed to jump at an alpha
 
 
-class _OfIntegrals(Discretizer):
-    """A KDITransformer, `kdit_`, and then a KDDiscretizer, `kdd_`, of what it makes."""
+class _IntegralDiscretizer(Discretizer):
+    """A KDITransformer, `kdit_`, followed by a KDDiscretizer, `kdd_`, of its output."""
 
     def transform(self, X: Any) -> NDArray[np.int64]:
-        """The bin of each value, counted from 0; -1 for NaN.
+        """Return the bin of each value, counted from 0; -1 for NaN.
 
         Parameters
         ----------
@@ -49,9 +49,9 @@ class _OfIntegrals(Discretizer):
         result: NDArray[np.int64] = self.kdd_.transform(levels)
         return result
 
-    @available_if(keeps_densities)  # type: ignore[untyped-decorator]
+    @available_if(has_densities)  # type: ignore[untyped-decorator]
     def predict(self, X: Any) -> Float64Array:
-        """1 for the most probable bin of each value of one feature, 0 for the others.
+        """Return 1 for the most probable bin of each value of the only feature, and 0 for the other bins.
 
         Parameters
         ----------
@@ -61,9 +61,9 @@ class _OfIntegrals(Discretizer):
         result: Float64Array = self.kdd_.predict(levels)
         return result
 
-    @available_if(keeps_densities)  # type: ignore[untyped-decorator]
+    @available_if(has_densities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Float64Array:
-        """The density of each bin at the values of one feature, scaled to a sum of 1; NaN for NaN.
+        """Return the density of each bin at the values of the only feature, normalised to a sum of 1; NaN for NaN.
 
         Parameters
         ----------
@@ -74,44 +74,44 @@ class _OfIntegrals(Discretizer):
         return result
 
     def get_centroids(self) -> list[Float64Array]:
-        """The peaks of each feature, as its values."""
+        """Return the peaks of each feature as values of the feature."""
         check_is_fitted(self)
-        return self._back(self.kdd_.centroids_)
+        return self._to_values(self.kdd_.centroids_)
 
     def get_boundaries(self) -> list[Float64Array]:
-        """The valleys of each feature, as its values."""
+        """Return the valleys of each feature as values of the feature."""
         check_is_fitted(self)
-        return self._back(self.kdd_.boundaries_)
+        return self._to_values(self.kdd_.boundaries_)
 
     def get_intervals(self, idx: int) -> Float64Array:
-        """Left and right ends of the bins of the feature at index idx, the first from -inf and the last to inf."""
+        """Return the left and right ends of the bins of feature `idx`; the first is -inf and the last is inf."""
         return intervals(self.get_boundaries()[idx])
 
-    def _fit_partitions(self, table: Float64Array, alpha: Any, beta: Any, most: int | None = None) -> None:
-        """Parts of one's own: neither shares its parameters with the outside, or follows its output settings."""
+    def _fit_steps(self, table: Float64Array, alpha: Any, beta: Any, max_bins: int | None = None) -> None:
+        """Fit `kdit_` and `kdd_`, which are private: they ignore the output settings of scikit-learn."""
         options = {name: getattr(self, name) for name in ("precision", "enable_predict_proba", "random_state")}
         self.kdit_ = KDITransformer(alpha, n_quantiles=self.n_quantiles, random_state=self.random_state)
         self.kdit_.set_output(transform="default").fit(table)
         self.kdd_ = KDDiscretizer(beta, **options).set_output(transform="default")
-        self.kdd_._fit(self.kdit_.transform(table), most)
+        self.kdd_._fit(self.kdit_.transform(table), max_bins)
 
     def _levels(self, X: Any) -> Float64Array:
         table = self._table(X, reset=False)
         result: Float64Array = self.kdit_.transform(table)
         return result
 
-    def _back(self, levels: list[Float64Array]) -> list[Float64Array]:
-        """Levels of each feature as its values: through a table with NaN where a feature has fewer than another."""
+    def _to_values(self, levels: list[Float64Array]) -> list[Float64Array]:
+        """Transform levels of each feature to its values; features may have different numbers of levels."""
         table = np.full((max(1, *map(len, levels)), len(levels)), np.nan)
-        for j, one in enumerate(levels):
-            table[: len(one), j] = one
+        for j, column in enumerate(levels):
+            table[: len(column), j] = column
         values = self.kdit_.inverse_transform(table)
-        return [values[: len(one), j] for j, one in enumerate(levels)]
+        return [values[: len(column), j] for j, column in enumerate(levels)]
 
 
 @public_in("kdi.compat.kditransform")
-class KDIDiscretizer(_OfIntegrals):
-    """Cut features at the valleys of the density of their KD-integral, the paper's clustering.
+class KDIDiscretizer(_IntegralDiscretizer):
+    """Cut features at the valleys of the density of their KD-integral, as the paper's clustering does.
 
     Parameters
     ----------
@@ -120,9 +120,9 @@ class KDIDiscretizer(_OfIntegrals):
     n_quantiles : int or None, default=1000
         As in KDITransformer.
     beta : float, "scott", "silverman", None or a list of these, default="scott"
-        Bandwidth of the density of the integrals.
+        Bandwidth of the density of the KD-integral.
     precision : float, default=1e-3
-        No effect: valleys and peaks are found to machine precision, not on a grid.
+        No effect: valleys and peaks are located to machine precision, not on a grid.
     enable_predict_proba : bool, default=False
         Whether to keep a density of each bin for `predict_proba`, which is for one feature only.
     random_state : int, RandomState instance or None, default=None
@@ -132,7 +132,7 @@ class KDIDiscretizer(_OfIntegrals):
     ----------
     kdit_ : KDITransformer
     kdd_ : KDDiscretizer
-        Its boundaries and centroids lie in [0, 1]; `get_boundaries` and `get_centroids` have them as values.
+        Its boundaries and centroids lie in [0, 1]; `get_boundaries` and `get_centroids` return them as values.
     n_features_in_, feature_names_in_
 
     Examples
@@ -169,28 +169,28 @@ class KDIDiscretizer(_OfIntegrals):
         y : ignored
         """
         table = self._table(X, reset=True)
-        self._fit_partitions(table, self.alpha, self.beta)
+        self._fit_steps(table, self.alpha, self.beta)
         return self
 
 
 @public_in("kdi.compat.kditransform")
-class KBinsKDIDiscretizer(_OfIntegrals):
-    """Cut features at the valleys of the density of their KD-integral, at an alpha that gives so many bins.
+class KBinsKDIDiscretizer(_IntegralDiscretizer):
+    """Cut features at the valleys of the density of their KD-integral, at an alpha that gives `n_bins` bins.
 
     Parameters
     ----------
     n_bins : int, default=2
     left_alpha, right_alpha : float, default=0.1 and 10.0
-        Where the search for alpha, by bisection, begins.
+        The interval in which alpha is searched by bisection.
     beta_backtrack : float, default=1.3
-        The bandwidth of the density of the integrals begins with Silverman's, and is multiplied by this until there
-        are no more than `n_bins` bins at `left_alpha`.
+        The bandwidth of the density of the KD-integral begins with Silverman's rule, and is multiplied by this factor
+        until there are at most `n_bins` bins at `left_alpha`.
     n_quantiles : int or None, default=1000
         As in KDITransformer.
     subsample : int or None, default=10000
         No effect: all rows are used.
     precision : float, default=1e-3
-        No effect: valleys and peaks are found to machine precision, not on a grid.
+        No effect: valleys and peaks are located to machine precision, not on a grid.
     enable_predict_proba : bool, default=False
         Whether to keep a density of each bin for `predict_proba`, which is for one feature only.
     random_state : int, RandomState instance or None, default=None
@@ -200,13 +200,13 @@ class KBinsKDIDiscretizer(_OfIntegrals):
     ----------
     kdit_ : KDITransformer
     kdd_ : KDDiscretizer
-        Its boundaries and centroids lie in [0, 1]; `get_boundaries` and `get_centroids` have them as values.
+        Its boundaries and centroids lie in [0, 1]; `get_boundaries` and `get_centroids` return them as values.
     n_features_in_, feature_names_in_
 
     Notes
     -----
-    Where the number of bins jumps past `n_bins` as alpha grows, the original does not return; here the shallowest
-    valleys are closed.
+    If the number of bins jumps past `n_bins` as alpha increases, the original does not return; here the shallowest
+    valleys are removed.
 
     Examples
     --------
@@ -257,11 +257,11 @@ class KBinsKDIDiscretizer(_OfIntegrals):
             raise ValueError(f"beta_backtrack must be greater than 1, got {self.beta_backtrack!r}.")
         table = self._table(X, reset=True)
         found = [self._search(table[:, [j]], column_names(self, [j])) for j in range(table.shape[1])]
-        self._fit_partitions(table, [alpha for alpha, _ in found], [beta for _, beta in found], self.n_bins)
+        self._fit_steps(table, [alpha for alpha, _ in found], [beta for _, beta in found], self.n_bins)
         return self
 
     def _search(self, column: Float64Array, name: str) -> tuple[float, float]:
-        """alpha and beta at which a feature has `n_bins` bins or, where no alpha has, the next larger number."""
+        """Find alpha and beta at which a feature has `n_bins` bins or, if there are none, the next larger number."""
 
         def count(alpha: float, beta: float) -> int:
             levels = (
@@ -275,7 +275,7 @@ class KBinsKDIDiscretizer(_OfIntegrals):
         beta = bandwidth_factor("silverman", float((~np.isnan(column)).sum()))
         while count(low, beta) > self.n_bins:
             beta *= self.beta_backtrack
-        for _ in range(HALVINGS):
+        for _ in range(MAX_BISECTIONS):
             middle = sqrt(low * high)
             n_bins = count(middle, beta)
             if n_bins == self.n_bins:
@@ -285,14 +285,14 @@ class KBinsKDIDiscretizer(_OfIntegrals):
         if n_bins < self.n_bins:
             raise ValueError(
                 f"{name} has only {n_bins} bins at right_alpha={self.right_alpha!r}, fewer than n_bins={self.n_bins}; "
-                "kdi.KDIDiscretizer(n_bins=…) searches further."
+                "use a larger right_alpha, or kdi.KDIDiscretizer(n_bins=…)."
             )
         return high, beta
 
 
 @public_in("kdi.compat.kditransform")
 class SimpleKDIDiscretizer(Discretizer):
-    """Cut features at equal steps of their KD-integral: quantile bins, smoothed.
+    """Cut features at equal steps of their KD-integral: smoothed quantile bins.
 
     Parameters
     ----------
@@ -352,17 +352,19 @@ class SimpleKDIDiscretizer(Discretizer):
         return self
 
     def get_boundaries(self) -> Float64Array:
-        """The boundaries of each feature, one column a feature."""
+        """Return the boundaries, one column per feature."""
         check_is_fitted(self)
         return self.boundaries_.copy()
 
     def transform(self, X: Any) -> NDArray[np.int64]:
-        """The bin of each value, counted from 0; -1 for NaN. A value on a boundary belongs to the right.
+        """Return the bin of each value, counted from 0; -1 for NaN.
+
+        A value on a boundary belongs to the bin on its right.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
         """
         table = self._table(X, reset=False)
-        bins = [assign_clusters(column, one) for column, one in zip(table.T, self.boundaries_.T, strict=True)]
-        return np.column_stack(bins)
+        columns = zip(table.T, self.boundaries_.T, strict=True)
+        return np.column_stack([assign_clusters(values, boundaries) for values, boundaries in columns])

@@ -21,34 +21,34 @@ from kdi._utils.validation import as_table, check_count
 
 __all__ = ["BOUNDS_THRESHOLD", "KDITransformer"]
 
-BOUNDS_THRESHOLD = 1e-7  # normal scores beyond that of it are clipped
+BOUNDS_THRESHOLD = 1e-7  # normal scores are clipped at the quantiles of this level and of 1 minus it
 EVALUATIONS = ("uniform", "train", "auto")
 
 
 @public_in("kdi.compat.kditransform")
 class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """kditransform's KDITransformer, computed by `kdi.KDITransformer`, which new code had better use itself.
+    """kditransform's KDITransformer, computed by `kdi.KDITransformer`, which new code should use directly.
 
     Parameters
     ----------
     alpha : float, "scott", "silverman", None or a list of these, default=1.0
         Bandwidth in units of the feature's standard deviation; None is "scott". 0 and inf are allowed.
     kernel : {"polyexp", "gaussian"}, default="polyexp"
-        With "gaussian" the deviation is the one with N - 1, as in `scipy.stats.gaussian_kde`.
+        With "gaussian", the standard deviation is the one with N - 1, as in `scipy.stats.gaussian_kde`.
     polyexp_order : int, default=4
     polyexp_eval : {"auto", "uniform", "train"}, default="auto"
-        No effect: landmarks are exact, not found by sums over grid points.
+        No effect: landmarks are exact instead of computed by sums over grid points.
     n_quantiles : int or None, default=1000
-        Number of landmarks, at most the number of rows; None is that number. Between them are straight lines.
+        Number of landmarks, at most the number of rows, which None stands for. The result is linear between landmarks.
     output_distribution : {"uniform", "normal"}, default="uniform"
     subsample : int or None, default=None
         No effect: all rows are used.
     random_state : int, RandomState instance or None, default=None
         No effect: nothing is random.
     copy : bool, default=True
-        False lets `transform` and `inverse_transform` overwrite an array of floats.
+        Whether `transform` and `inverse_transform` leave an array of floats as it is instead of overwriting it.
     exact : bool, default=False
-        The integral itself, without landmarks, for any kernel and output, and as fast; the inverse works.
+        Whether to compute the integral itself, without landmarks: for any kernel and output, as fast, with an inverse.
 
     Attributes
     ----------
@@ -59,14 +59,14 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
     quantiles_ : ndarray of shape (n_quantiles, n_features)
         The values at which the transformation takes these levels.
     transformer_ : kdi.KDITransformer
-        What does the work. Its `error_bound_` is that of the integral, without the straight lines.
+        The transformer that computes the result. Its `error_bound_` is that of the integral, without the landmarks.
     n_features_in_, feature_names_in_
 
     Notes
     -----
-    As in the original, the result follows straight lines between landmarks, unless `exact` is set. They lie at equal
-    steps of the integral; those of the Gaussian kernel are taken from straight lines between quantiles of the values,
-    which may be far off where there are none. NaN, which the original refuses, is left out of the fit and stays NaN.
+    As in the original, the result is linear between landmarks unless `exact` is set. The landmarks lie at equal steps
+    of the integral. Those of the Gaussian kernel are interpolated between quantiles of the values, which may be far off
+    in gaps between the values. NaN, which the original rejects, is ignored by the fit and stays NaN.
 
     Examples
     --------
@@ -120,15 +120,17 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         self.subsample_ = len(table)
         self.n_quantiles_ = min(len(table) if self.n_quantiles is None else self.n_quantiles, len(table))
         self.references_ = np.linspace(0, 1, self.n_quantiles_)
-        coarse = self.kernel == "gaussian" and not self.exact
-        find = _landmarks_between_values if coarse else _landmarks
-        found = [find(one, column, self.references_) for one, column in zip(own.maps_, table.T, strict=True)]
-        self.quantiles_ = np.column_stack(found)
+        interpolated = self.kernel == "gaussian" and not self.exact
+        find = _interpolated_landmarks if interpolated else _exact_landmarks
+        columns = zip(own.maps_, table.T, strict=True)
+        landmarks = [find(column_map, values, self.references_) for column_map, values in columns]
+        self.quantiles_ = np.column_stack(landmarks)
         if not self.exact:
-            lines = [
-                _lines_between(one, places, self.references_) for one, places in zip(own.maps_, found, strict=True)
+            maps = [
+                _map_through(column_map, values, self.references_)
+                for column_map, values in zip(own.maps_, landmarks, strict=True)
             ]
-            own._maps = replace(own._get_maps(), maps=lines)
+            own._maps = replace(own._get_maps(), maps=maps)
         return self
 
     def transform(self, X: Any) -> Any:
@@ -150,23 +152,26 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         return self._own().inverse_transform(as_table(self, X, reset=False))
 
     def _own(self) -> transformer.KDITransformer:
-        """What does the work, with the parameters that may change after `fit`."""
+        """Return the transformer that computes the result, with the parameters that may change after `fit`."""
         check_is_fitted(self, "transformer_")
         own: transformer.KDITransformer = copy(self.transformer_)
         own.output_distribution, own.copy = self.output_distribution, self.copy
         return own
 
     def _alphas(self, table: FloatArray) -> list[float]:
-        """One bandwidth factor a feature, in units of the deviation with N that kdi takes."""
+        """Return a bandwidth factor per feature, in units of the standard deviation with N, which kdi uses."""
         counts = (~np.isnan(table)).sum(axis=0).tolist()
         alphas = spread_alpha(self.alpha, len(counts), getattr(self, "feature_names_in_", None))
-        factors = [bandwidth_factor("scott" if one is None else one, n) for one, n in zip(alphas, counts, strict=True)]
+        rules = ["scott" if alpha is None else alpha for alpha in alphas]
+        factors = [bandwidth_factor(rule, n) for rule, n in zip(rules, counts, strict=True)]
         if self.kernel == "gaussian":
-            factors = [one * sqrt(n / (n - 1)) if n > 1 else one for one, n in zip(factors, counts, strict=True)]
-        return [0.0 if np.isnan(one) else one for one in factors]  # a rule has no answer for a column of NaN
+            factors = [
+                factor * sqrt(n / (n - 1)) if n > 1 else factor for factor, n in zip(factors, counts, strict=True)
+            ]
+        return [0.0 if np.isnan(factor) else factor for factor in factors]  # rules are undefined for columns of NaN
 
     def _check_parameters(self) -> None:
-        """The parameters that `kdi.KDITransformer` does not have; it checks the others itself."""
+        """Check the parameters that `kdi.KDITransformer` does not have; it checks the others itself."""
         if not isinstance(self.polyexp_eval, str) or self.polyexp_eval not in EVALUATIONS:
             raise ValueError(f"polyexp_eval must be one of {list(EVALUATIONS)}, got {self.polyexp_eval!r}.")
         if not isinstance(self.exact, bool | np.bool_):
@@ -182,29 +187,29 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         return tags
 
 
-def _landmarks(table: ColumnMap, values: FloatArray, references: Float64Array) -> Float64Array:
-    """Where the integral takes the levels."""
+def _exact_landmarks(column_map: ColumnMap, values: FloatArray, references: Float64Array) -> Float64Array:
+    """Return the values at which the integral takes the levels."""
     places = references[:, None].copy()
-    inverse([table], places, places, "clip")
+    inverse([column_map], places, places, "clip")
     return places[:, 0]
 
 
-def _landmarks_between_values(table: ColumnMap, values: FloatArray, references: Float64Array) -> Float64Array:
-    """Where straight lines between quantiles of the values take the levels, as in the original's Gaussian case."""
+def _interpolated_landmarks(column_map: ColumnMap, values: FloatArray, references: Float64Array) -> Float64Array:
+    """Return the values at which lines between quantiles take the levels, as the original does for the Gaussian."""
     known = values[~np.isnan(values)].astype(float)
     if not len(known):
         return np.full(len(references), np.nan)
     places = np.quantile(known, references)[:, None]
     levels = np.empty_like(places)
-    forward([table], places, levels, "clip")
+    forward([column_map], places, levels, "clip")
     return np.asarray(np.interp(references, levels[:, 0], places[:, 0]), dtype=float)
 
 
-def _lines_between(table: ColumnMap, landmarks: Float64Array, references: Float64Array) -> ColumnMap:
-    """A table of straight lines between landmarks; a table that has no two of them stays."""
+def _map_through(column_map: ColumnMap, landmarks: Float64Array, references: Float64Array) -> ColumnMap:
+    """Return the map of straight lines between landmarks, or the given map if there are not two different ones."""
     knots, first, counts = np.unique(landmarks, return_index=True, return_counts=True)
     if len(knots) < 2 or np.isnan(knots).any():
-        return table
+        return column_map
     levels = 0.5 * (references[first] + references[first + counts - 1])
     levels[[0, -1]] = 0.0, 1.0
     return build_linear_map(knots, levels, 1.0)

@@ -1,21 +1,21 @@
-// Cluster boundaries: the valleys of a Gaussian density of the T, as kdi.cluster finds them (kdi/modes.py).
+// Cluster boundaries: the valleys of a Gaussian density of T, as kdi.cluster finds them (kdi/_clustering/modes.py).
 //
-// What differs from Python: the T of a cell's values are two points, one deviation to each side of their mean, and the walk
-// over knots sees the density with an error of some 1e-8, so that valleys shallower than 1e-7 are closed (1e-8 there; 1e-4
-// at alpha = 0, where there are more values than the page has). The places of the valleys are then found by the same
-// Newton's method on the sum itself.
+// Differences from Python: the T of a cell's values are replaced by two points, one standard deviation to each side of their
+// mean. The density on the knots has an error of about 1e-8, so valleys shallower than 1e-7 are merged (1e-8 in Python; 1e-4
+// at alpha = 0 if the page does not hold all values). The valleys are then located by Newton's method on the sum itself, as
+// in Python.
 
 const KNOTS_PER_BANDWIDTH = 32;
-const NOTHING = 1e-8; // of the highest density: less than one value among ten million makes
-const SHALLOW = 1e-7; // depth of a valley that is no more than rounding
-const SHALLOW_RANKS = 1e-4; // the same where ranks are known at some knots only
-const REACH = 39; // bandwidths beyond which a Gaussian is no number
-const APART = 16; // bandwidths between two clumps of points that do not see each other
-const WINDOW = 8; // bandwidths that a point reaches on the knots
-const MARGIN = WINDOW * KNOTS_PER_BANDWIDTH;
+const NEGLIGIBLE = 1e-8; // times the highest density: less than a single value among ten million contributes
+const MIN_DEPTH = 1e-7; // relative depth of a valley below which it may be rounding
+const MIN_RANK_DEPTH = 1e-4; // the same if ranks are known only at some knots
+const MAX_BANDWIDTHS = 39; // distance beyond which a Gaussian underflows
+const CLUMP_GAP = 16; // bandwidths between clumps of points whose densities do not overlap
+const KERNEL_REACH = 8; // bandwidths from a point to the last knot that it contributes to
+const MARGIN = KERNEL_REACH * KNOTS_PER_BANDWIDTH;
 const KERNEL = Float64Array.from({ length: 2 * MARGIN + 1 }, (_, k) => Math.exp(-0.5 * ((k - MARGIN) / KNOTS_PER_BANDWIDTH) ** 2));
 
-// The T of a column's values: ascending places with their share of the weight.
+// Return the T of a column's values as ascending places, with their shares of the weight.
 function levelPoints(cells, curve) {
   if (cells.ranks && curve.knots === cells.ranks.knots) return rankPoints(cells.ranks);
   const split = cells.terms > 1;
@@ -27,20 +27,20 @@ function levelPoints(cells, curve) {
       masses[i] = cells.mass(i);
       continue;
     }
-    const [middle, deviation] = cells.middle(i);
+    const [middle, deviation] = cells.centre(i);
     const level = curve.level(middle);
     const spread = curve.slope(middle) * deviation;
     places[2 * i] = Math.max(level - spread, 0);
     places[2 * i + 1] = Math.min(level + spread, 1);
     masses[2 * i] = masses[2 * i + 1] = 0.5 * cells.mass(i);
   }
-  return inOrder(places, masses);
+  return sortPoints(places, masses);
 }
 
-// At alpha = 0, from knots: what lies between two of them is spread evenly there, as ranks are, and becomes two points.
+// The same at alpha = 0 from knots: ranks between two knots are uniform, and are replaced by two points.
 function rankPoints({ levels, masses }) {
   const last = levels.length - 1;
-  const total = 1 - 0.5 * (masses[0] + masses[last]); // of the ranks from the first knot to the last
+  const total = 1 - 0.5 * (masses[0] + masses[last]); // weight between the mid-ranks of the first and the last knot
   const points = { places: [levels[0]], masses: [masses[0]] };
   for (let i = 1; i <= last; i++) {
     const rise = levels[i] - levels[i - 1];
@@ -53,11 +53,11 @@ function rankPoints({ levels, masses }) {
     points.places.push(levels[i]);
     points.masses.push(masses[i]);
   }
-  return { places: Float64Array.from(points.places), masses: Float64Array.from(points.masses), shallow: SHALLOW_RANKS };
+  return { places: Float64Array.from(points.places), masses: Float64Array.from(points.masses), minDepth: MIN_RANK_DEPTH };
 }
 
-// Neighbouring cells may overlap a little.
-function inOrder(places, masses) {
+// Sort points in place by insertion: only neighbouring cells overlap.
+function sortPoints(places, masses) {
   for (let i = 1; i < places.length; i++) {
     const place = places[i];
     const mass = masses[i];
@@ -72,7 +72,7 @@ function inOrder(places, masses) {
   return { places, masses };
 }
 
-function deviationOf({ places, masses }) {
+function standardDeviation({ places, masses }) {
   let total = 0;
   let mean = 0;
   for (let i = 0; i < places.length; i++) {
@@ -85,13 +85,13 @@ function deviationOf({ places, masses }) {
   return Math.sqrt(square / total);
 }
 
-// Scott's rule with the deviation of a sample (ddof=1).
+// Scott's rule with the sample standard deviation (ddof=1).
 function scottBandwidth(points, weight) {
-  return weight ** -0.2 * (weight > 1 ? Math.sqrt(weight / (weight - 1)) : 1) * deviationOf(points);
+  return weight ** -0.2 * (weight > 1 ? Math.sqrt(weight / (weight - 1)) : 1) * standardDeviation(points);
 }
 
-// Stretches of points with wide gaps between them: [first, end) each.
-function clumpsOf(places, gap) {
+// Split points where the gap between neighbours is wider than `gap`; a clump is the range [first, end).
+function splitIntoClumps(places, gap) {
   const clumps = [];
   let first = 0;
   for (let i = 1; i <= places.length; i++) {
@@ -103,8 +103,8 @@ function clumpsOf(places, gap) {
   return clumps;
 }
 
-// The density (up to a factor) on knots around a clump: points are shared among four knots by cubic interpolation, so
-// that all kernels are the same few numbers.
+// The density (up to a factor) on equidistant knots around a clump: each point is distributed among four knots by cubic
+// interpolation, so that the kernel is needed at few distances.
 function densityOnKnots({ places, masses }, clump, bandwidth) {
   const step = bandwidth / KNOTS_PER_BANDWIDTH;
   const start = clump.low - (MARGIN + 1) * step;
@@ -132,7 +132,7 @@ function densityOnKnots({ places, masses }, clump, bandwidth) {
   return { start, step, heights, points: { places: knots, masses: shares } };
 }
 
-// A clump no wider than two bandwidths has one peak: such a mixture of Gaussians is log-concave.
+// The peak of a clump at most two bandwidths wide: it has only one, since such a mixture of Gaussians is log-concave.
 function narrowPeak({ places, masses }, clump, bandwidth) {
   let mass = 0;
   let moment = 0;
@@ -146,8 +146,8 @@ function narrowPeak({ places, masses }, clump, bandwidth) {
   return { place, height };
 }
 
-// Where the density rises and falls: turning points in order, a bracket each.
-function turnsOf(clump, least, bandwidth) {
+// Find the peaks of a clump in order, each with a bracket [left, right].
+function findPeaks(clump, least, bandwidth) {
   if (clump.peak) {
     const { place, height } = clump.peak;
     if (!(height > least)) return [];
@@ -180,18 +180,18 @@ function turnsOf(clump, least, bandwidth) {
   return peaks;
 }
 
-// Height, slope and curvature of the density, up to a factor; what is too far away to change them is left out.
-function bendAt({ places, masses }, place, bandwidth) {
-  const before = lastNotAbove(places, place);
+// Return the density, its first and second derivative, up to a factor; points too far away to matter are skipped.
+function densityAndDerivatives({ places, masses }, place, bandwidth) {
+  const before = lastIndexAtMost(places, place);
   const left = before < 0 ? Infinity : place - places[before];
   const right = before + 1 < places.length ? places[before + 1] - place : Infinity;
   const nearest = Math.min(left, right) / bandwidth;
   let height = 0;
   let slope = 0;
   let curve = 0;
-  if (nearest > REACH) return [height, slope, curve];
+  if (nearest > MAX_BANDWIDTHS) return [height, slope, curve];
   const reach = Math.sqrt(nearest * nearest + 2 * 36);
-  for (let i = lastNotAbove(places, place - reach * bandwidth) + 1; i < places.length; i++) {
+  for (let i = lastIndexAtMost(places, place - reach * bandwidth) + 1; i < places.length; i++) {
     const u = (place - places[i]) / bandwidth;
     if (u < -reach) break;
     const weight = masses[i] * Math.exp(-0.5 * u * u);
@@ -202,23 +202,23 @@ function bendAt({ places, masses }, place, bandwidth) {
   return [height, slope, curve];
 }
 
-// Where the density is lowest between two places: Newton's method, kept inside.
-function valleyBetween(points, left, right, bandwidth) {
+// Find the lowest density between two places: Newton's method with bisection as its safeguard.
+function findValley(points, left, right, bandwidth) {
   let place = 0.5 * (left + right);
   for (let step = 0; step < 100; step++) {
-    const [height, slope, curve] = bendAt(points, place, bandwidth);
+    const [height, slope, curve] = densityAndDerivatives(points, place, bandwidth);
     const move = slope && curve ? (slope / curve) * bandwidth : 0;
     if (Math.abs(move) <= 1e-12 * bandwidth || right - left <= 1e-15) return { place, height };
     if (slope < 0) left = place;
     else right = place;
     place = place - move >= left && place - move <= right ? place - move : 0.5 * (left + right);
   }
-  return { place, height: bendAt(points, place, bandwidth)[0] };
+  return { place, height: densityAndDerivatives(points, place, bandwidth)[0] };
 }
 
-// Valleys between the peaks of the density of some T, ascending; the shallowest are closed.
-function valleysOf(points, bandwidth) {
-  const clumps = clumpsOf(points.places, APART * bandwidth);
+// Find the valleys of the density of T in ascending order; valleys that are too shallow are merged.
+function findValleys(points, bandwidth) {
+  const clumps = splitIntoClumps(points.places, CLUMP_GAP * bandwidth);
   let highest = 0;
   for (const clump of clumps) {
     if (clump.high - clump.low <= 2 * bandwidth) clump.peak = narrowPeak(points, clump, bandwidth);
@@ -226,18 +226,18 @@ function valleysOf(points, bandwidth) {
     const heights = clump.peak ? [clump.peak.height] : clump.knots.heights;
     for (const height of heights) if (height > highest) highest = height;
   }
-  const peaks = clumps.flatMap((clump) => turnsOf(clump, NOTHING * highest, bandwidth));
+  const peaks = clumps.flatMap((clump) => findPeaks(clump, NEGLIGIBLE * highest, bandwidth));
   const step = bandwidth / KNOTS_PER_BANDWIDTH;
   const valleys = [];
   for (let i = 0; i + 1 < peaks.length; i++) {
-    // Neighbours on the same knots share the knot where the density turns.
+    // Peaks on the same knots have a common knot as the end of their brackets.
     const [left, right] = [peaks[i].right, peaks[i + 1].left];
     const seen = peaks[i].clump === peaks[i + 1].clump && right - left < 2 * step ? peaks[i].clump.knots.points : points;
-    valleys.push(valleyBetween(seen, Math.min(left, right) - step, Math.max(left, right) + step, bandwidth));
+    valleys.push(findValley(seen, Math.min(left, right) - step, Math.max(left, right) + step, bandwidth));
   }
   for (;;) {
     let shallowest = -1;
-    let least = points.shallow ?? SHALLOW;
+    let least = points.minDepth ?? MIN_DEPTH;
     valleys.forEach((valley, i) => {
       const depth = 1 - valley.height / Math.min(peaks[i].height, peaks[i + 1].height);
       if (depth < least) [shallowest, least] = [i, depth];
@@ -248,13 +248,13 @@ function valleysOf(points, bandwidth) {
   }
 }
 
-// Boundaries between clusters as values of x.
+// Return the boundaries between clusters as values of x.
 function findBoundaries(cells, curve) {
   if (!curve) return [];
   const points = levelPoints(cells, curve);
   const bandwidth = scottBandwidth(points, cells.weight);
   if (!(bandwidth > 1e-12)) return [];
-  const found = valleysOf(points, bandwidth).map((level) => cells.minimum + curve.offset(level));
+  const found = findValleys(points, bandwidth).map((level) => cells.minimum + curve.offset(level));
   const [low, high] = [cells.minimum, cells.minimum + cells.range];
   return found.filter((x, i) => x > (i ? found[i - 1] : low) && x < high);
 }

@@ -1,4 +1,4 @@
-// The correlations: three heat maps, the pairs on which they disagree most, and one pair as a density scatter.
+// The correlation section: three heat maps, the pairs whose coefficients disagree most, and the density scatter of one pair.
 
 const PAIRS_LISTED = 10;
 
@@ -20,19 +20,19 @@ class CorrelationView {
     };
     this.build();
     this.drawMaps();
-    this.chosen = this.listed()[0] ?? [0, 1];
+    this.chosen = this.largestDisagreements()[0] ?? [0, 1];
     this.writeTable();
     this.choose(...this.chosen, false);
   }
 
-  // The correlation of two columns at one of the alphas; null where there is none.
+  // Return the correlation of two columns at one of the alphas, or null if it is undefined.
   at(matrix, i, j) {
     if (i === j) return 1;
     const [low, high] = [Math.min(i, j), Math.max(i, j)];
     return this.data.matrices[matrix][low * this.n - (low * (low + 1)) / 2 + (high - low - 1)];
   }
 
-  three(i, j) {
+  coefficients(i, j) {
     return { pearson: this.at(this.alphas.length - 1, i, j), spearman: this.at(0, i, j), kdi: this.at(this.matrix, i, j) };
   }
 
@@ -44,22 +44,22 @@ class CorrelationView {
     this.panel = get("pair");
     this.table = get("disagreements");
     const between = this.alphas.map((alpha, k) => [alpha, k]).filter(([alpha]) => alpha > 0 && alpha < Infinity);
-    this.fill(get("matrix-alpha"), between.map(([alpha, k]) => [k, sayAlpha(alpha)]), this.matrix, (value) => {
+    this.fillSelect(get("matrix-alpha"), between.map(([alpha, k]) => [k, formatAlpha(alpha)]), this.matrix, (value) => {
       this.matrix = Number(value);
       this.drawMaps();
       this.writeTable();
       this.choose(...this.chosen, false);
     });
-    this.fill(get("against"), [["pearson", "Pearson"], ["spearman", "Spearman"]], this.against, (value) => {
+    this.fillSelect(get("against"), [["pearson", "Pearson"], ["spearman", "Spearman"]], this.against, (value) => {
       this.against = value;
       this.writeTable();
     });
-    const columns = this.names.map((name, k) => [k, shortened(name, 40)]);
-    this.first = this.fill(get("first-column"), columns, 0, (value) => this.choose(Number(value), Number(this.second.value)));
-    this.second = this.fill(get("second-column"), columns, 1, (value) => this.choose(Number(this.first.value), Number(value)));
+    const columns = this.names.map((name, k) => [k, shorten(name, 40)]);
+    this.first = this.fillSelect(get("first-column"), columns, 0, (value) => this.choose(Number(value), Number(this.second.value)));
+    this.second = this.fillSelect(get("second-column"), columns, 1, (value) => this.choose(Number(this.first.value), Number(value)));
   }
 
-  fill(select, choices, chosen, changed) {
+  fillSelect(select, choices, chosen, changed) {
     select.replaceChildren(...choices.map(([value, text]) => make("option", { value }, text)));
     select.value = String(chosen);
     select.addEventListener("change", () => changed(select.value));
@@ -69,28 +69,28 @@ class CorrelationView {
   drawMaps() {
     const matrices = { pearson: this.alphas.length - 1, spearman: 0, kdi: this.matrix };
     for (const [name, map] of Object.entries(this.maps)) map.draw((i, j) => this.at(matrices[name], i, j));
-    this.maps.kdi.name.textContent = `KD-integral, alpha = ${sayAlpha(this.alphas[this.matrix])}`;
+    this.maps.kdi.name.textContent = `KD-integral, alpha = ${formatAlpha(this.alphas[this.matrix])}`;
   }
 
-  // All pairs that have correlations, the largest disagreements first.
-  listed() {
+  // Return the pairs whose coefficients disagree most, in descending order.
+  largestDisagreements() {
     const found = [];
     for (let i = 0; i < this.n; i++) {
       for (let j = i + 1; j < this.n; j++) {
-        const three = this.three(i, j);
-        if (three.kdi !== null && three[this.against] !== null) found.push([Math.abs(three.kdi - three[this.against]), i, j]);
+        const r = this.coefficients(i, j);
+        if (r.kdi !== null && r[this.against] !== null) found.push([Math.abs(r.kdi - r[this.against]), i, j]);
       }
     }
     return found.sort((one, other) => other[0] - one[0]).slice(0, PAIRS_LISTED).map(([, i, j]) => [i, j]);
   }
 
   writeTable() {
-    const rows = this.listed().map(([i, j]) => {
-      const button = make("button", { type: "button" }, `${shortened(this.names[i], 30)} and ${shortened(this.names[j], 30)}`);
+    const rows = this.largestDisagreements().map(([i, j]) => {
+      const button = make("button", { type: "button" }, `${shorten(this.names[i], 30)} and ${shorten(this.names[j], 30)}`);
       button.addEventListener("click", () => this.choose(i, j));
-      const { pearson, spearman, kdi } = this.three(i, j);
+      const { pearson, spearman, kdi } = this.coefficients(i, j);
       const row = make("tr", {}, make("th", { scope: "row" }, button));
-      row.append(...[pearson, spearman, kdi].map((r) => make("td", {}, sayCorrelation(r))));
+      row.append(...[pearson, spearman, kdi].map((r) => make("td", {}, formatCorrelation(r))));
       return row;
     });
     const empty = make("tr", {}, make("td", { colspan: 4 }, "No pair has a correlation."));
@@ -98,36 +98,36 @@ class CorrelationView {
   }
 
   describe(i, j) {
-    const { pearson, spearman, kdi } = this.three(i, j);
-    return `Pearson ${sayCorrelation(pearson)}, Spearman ${sayCorrelation(spearman)}, KD-integral ${sayCorrelation(kdi)}`;
+    const { pearson, spearman, kdi } = this.coefficients(i, j);
+    return `Pearson ${formatCorrelation(pearson)}, Spearman ${formatCorrelation(spearman)}, KD-integral ${formatCorrelation(kdi)}`;
   }
 
-  // Mark a cell in all maps.
-  pointAt(cell, byKey = false) {
+  // Mark a cell in all heat maps.
+  pointAt(cell, byKeyboard = false) {
     this.cursor = cell;
     for (const map of Object.values(this.maps)) map.mark(cell);
     const text = cell ? `${this.names[cell[0]]} and ${this.names[cell[1]]}: ${this.describe(...cell)}` : "";
     this.pointed.textContent = text;
-    if (byKey) announce(text);
+    if (byKeyboard) announce(text);
   }
 
-  // Open a pair: j across, i up, as the maps have them.
-  choose(i, j, seek = true) {
+  // Show a pair: column j on the horizontal axis and i on the vertical one, as in the heat maps.
+  choose(i, j, scroll = true) {
     this.chosen = [i, j];
     [this.first.value, this.second.value] = [String(i), String(j)];
     const heading = make("h3", {}, `${this.names[i]} and ${this.names[j]}`);
-    const text = i === j ? "A column with itself." : `${this.describe(i, j)}.`;
+    const text = i === j ? "The same column twice." : `${this.describe(i, j)}.`;
     const numbers = make("p", {}, text);
     const picture = make("div", { class: "figure" });
     if (i === j) picture.append(make("p", { class: "empty" }, "Choose two different columns."));
     else if (this.scatter.has(i, j)) {
       picture.append(this.scatter.draw(j, i, this.names));
-      const most = this.scatter.most(i, j);
-      const rows = Number.isInteger(most) ? `${sayExactly(most)} ${most === 1 ? "row" : "rows"}` : `a weight of ${sayNumber(most)}`;
-      picture.append(make("p", { class: "note" }, `Axes are even in T at alpha 1. Up to ${rows} in a bin; shades are logarithmic.`));
-    } else picture.append(make("p", { class: "empty" }, "The page holds the scatter of the pairs that disagree most; this is not one of them."));
+      const most = this.scatter.largestCount(i, j);
+      const rows = Number.isInteger(most) ? `${formatExactly(most)} ${most === 1 ? "row" : "rows"}` : `a weight of ${formatNumber(most)}`;
+      picture.append(make("p", { class: "note" }, `Axes are linear in T at alpha = 1. Up to ${rows} per bin; shades are logarithmic.`));
+    } else picture.append(make("p", { class: "empty" }, "The page holds scatters only of the pairs that disagree most; this pair is not one of them."));
     this.panel.replaceChildren(heading, numbers, picture);
-    if (!seek) return;
+    if (!scroll) return;
     announce(`${this.names[i]} and ${this.names[j]}: ${text}`);
     this.panel.scrollIntoView({ block: "nearest" });
   }

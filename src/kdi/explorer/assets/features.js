@@ -1,12 +1,12 @@
-// A card for each feature: its chart, an alpha of its own, what it is and what the alpha does to it.
+// The card of a feature: its chart, its own alpha, its statistics and the effect of the alpha.
 
 const QUANTILES = [0.05, 0.25, 0.5, 0.75, 0.95];
-const NARROWEST = 300; // pixels that a chart is drawn for
-const WIDEST = 620;
-const PRINTED = 400; // on paper, where cards are narrow
+const MIN_WIDTH = 300; // of a chart, in pixels
+const MAX_WIDTH = 620;
+const PRINT_WIDTH = 400; // on paper
 
 class FeatureCard {
-  // `page` has the alphas, the kernel, `showAll` and is told when an alpha changes.
+  // `page` has the alphas, the kernel and `showAll`; its `alphaChanged` is called when the alpha changes.
   constructor(feature, index, page) {
     Object.assign(this, { feature, index, page, step: page.step, shown: null });
     this.heading = make("h3", { id: `feature-${index}` }, feature.name.trim() ? feature.name : "(no name)");
@@ -18,7 +18,7 @@ class FeatureCard {
     return this.page.alphas[this.step];
   }
 
-  // What the card holds is made when it is first seen.
+  // The contents of a card are built when it is first drawn.
   build() {
     this.cells = new Cells(this.feature);
     this.element.classList.add("built");
@@ -35,7 +35,7 @@ class FeatureCard {
     const control = make("div", { class: "control" }, make("label", { for: `alpha-${this.index}` }, "alpha "), this.slider, this.output);
     this.slider.addEventListener("input", () => {
       this.choose(Number(this.slider.value));
-      this.page.changed();
+      this.page.alphaChanged();
       announce(`${this.feature.name}: ${this.effect.textContent}`);
     });
     this.figure = make("div", { class: "figure" });
@@ -43,7 +43,7 @@ class FeatureCard {
     this.facts = make("dl", { class: "facts" });
     this.body.append(this.figure);
     if (!this.cells.length || !(this.cells.range > 0)) {
-      this.figure.append(make("p", { class: "empty" }, this.cells.length ? "One value only: its T is 0, at any alpha." : "No values."));
+      this.figure.append(make("p", { class: "empty" }, this.cells.length ? "Only one distinct value: its T is 0 at any alpha." : "No values."));
       this.body.append(this.facts);
     } else {
       this.body.append(control, this.effect, this.buildProbe(), this.facts, this.buildNumbers());
@@ -51,16 +51,16 @@ class FeatureCard {
     this.writeFacts();
   }
 
-  // A value of the user's own and its T.
+  // An input for any value x, and its T.
   buildProbe() {
     const id = `probe-${this.index}`;
     this.probe = make("input", { type: "number", id, step: "any", value: Number(this.quantiles[2].toPrecision(this.digits)) });
     this.level = make("output", { for: id, class: "level" });
     this.probe.addEventListener("input", () => this.writeLevel());
-    this.probe.addEventListener("blur", () => this.point(null));
+    this.probe.addEventListener("blur", () => this.markOffset(null));
     this.figure.addEventListener("pointermove", (event) => this.pointAt(event));
-    this.figure.addEventListener("pointerleave", () => this.point(null));
-    return make("p", { class: "probe" }, make("label", { for: id }, "x = "), this.probe, " has T(x) = ", this.level);
+    this.figure.addEventListener("pointerleave", () => this.markOffset(null));
+    return make("p", { class: "probe" }, make("label", { for: id }, "x = "), this.probe, " gives T(x) = ", this.level);
   }
 
   buildNumbers() {
@@ -70,9 +70,9 @@ class FeatureCard {
     return this.numbers;
   }
 
-  // Values at the shares of QUANTILES.
+  // The quantiles of the values.
   get quantiles() {
-    this.found ??= quantilesOf(this.cells, QUANTILES).map((offset) => this.cells.minimum + offset);
+    this.found ??= findQuantiles(this.cells, QUANTILES).map((offset) => this.cells.minimum + offset);
     return this.found;
   }
 
@@ -85,17 +85,17 @@ class FeatureCard {
     return this.cells !== undefined;
   }
 
-  // Draw what has changed: all of the chart where its width or its range has, or else the curve.
+  // Draw what has changed: the whole chart if its width or range has, else only the curve.
   draw() {
     if (!this.isBuilt) this.build();
     if (!this.slider.isConnected) return;
-    const measured = this.page.printing ? PRINTED : Math.round(this.figure.clientWidth) || PRINTED;
-    const frame = `${Math.min(Math.max(measured, NARROWEST), WIDEST)} ${this.page.showAll}`;
+    const measured = this.page.printing ? PRINT_WIDTH : Math.round(this.figure.clientWidth) || PRINT_WIDTH;
+    const frame = `${Math.min(Math.max(measured, MIN_WIDTH), MAX_WIDTH)} ${this.page.showAll}`;
     const wanted = `${frame} ${this.step}`;
     if (this.shown === wanted) return;
     if (this.frame !== frame) {
       this.frame = frame;
-      const range = this.page.showAll ? [0, this.cells.range] : bulkOf(this.cells);
+      const range = this.page.showAll ? [0, this.cells.range] : rangeWithoutOutliers(this.cells);
       this.chart = new CurveChart(this.cells, this.feature.name, Number(frame.split(" ")[0]), range);
       this.figure.replaceChildren(this.chart.element);
     }
@@ -104,8 +104,8 @@ class FeatureCard {
     this.boundaries = findBoundaries(this.cells, this.curve);
     this.chart.update(this.curve, this.boundaries);
     this.slider.value = this.step;
-    this.slider.setAttribute("aria-valuetext", nameAlpha(this.alpha));
-    this.output.textContent = nameAlpha(this.alpha);
+    this.slider.setAttribute("aria-valuetext", describeAlpha(this.alpha));
+    this.output.textContent = describeAlpha(this.alpha);
     this.writeEffect();
     this.writeLevel(false);
     this.writeNumbers();
@@ -119,35 +119,35 @@ class FeatureCard {
     const [first, , , , last] = this.quantiles;
     const share = this.levelOf(last) - this.levelOf(first);
     const found = this.boundaries.length;
-    const shown = this.boundaries.slice(0, 6).map((x) => sayNumber(x, this.digits)).join(", ");
-    const groups = found ? `${found + 1} groups, divided at ${shown}${found > 6 ? " …" : "."}` : "One group.";
-    this.effect.textContent = `The middle 90% of the values take ${sayShare(share)} of the range. ${groups}`;
+    const shown = this.boundaries.slice(0, 6).map((x) => formatNumber(x, this.digits)).join(", ");
+    const groups = found ? `${found + 1} groups, separated at ${shown}${found > 6 ? " …" : "."}` : "One group.";
+    this.effect.textContent = `The middle 90% of the values fill ${formatShare(share)} of the range. ${groups}`;
     this.chart.element.setAttribute(
       "aria-label",
-      `Histogram of ${this.feature.name}, curve from x to T(x) at alpha ${sayAlpha(this.alpha)}, and histogram of T. ${this.effect.textContent}`,
+      `Histogram of ${this.feature.name}, curve from x to T(x) at alpha ${formatAlpha(this.alpha)}, and histogram of T. ${this.effect.textContent}`,
     );
   }
 
-  writeLevel(pointing = true) {
+  writeLevel(mark = true) {
     const x = this.probe.value === "" ? NaN : Number(this.probe.value);
     this.level.textContent = Number.isNaN(x) ? "" : this.levelOf(x).toFixed(6);
-    if (pointing) this.point(Number.isNaN(x) ? null : Math.min(Math.max(x - this.cells.minimum, 0), this.cells.range));
+    if (mark) this.markOffset(Number.isNaN(x) ? null : Math.min(Math.max(x - this.cells.minimum, 0), this.cells.range));
   }
 
-  point(offset) {
-    this.chart.point(this.curve, offset);
+  markOffset(offset) {
+    this.chart.markOffset(this.curve, offset);
   }
 
-  // The value below the pointer, rounded to what a pixel can tell.
+  // Show the value under the pointer, rounded to the precision of a pixel.
   pointAt(event) {
     const box = this.chart.element.getBoundingClientRect();
     const x = ((event.clientX - box.left) / box.width) * this.chart.width;
     if (x < this.chart.left || x > this.chart.right) {
-      this.point(null);
+      this.markOffset(null);
       return;
     }
     const offset = this.chart.offsetAt(x);
-    this.point(offset);
+    this.markOffset(offset);
     this.probe.value = Number((this.cells.minimum + offset).toPrecision(this.digits + 2));
     this.level.textContent = this.curve.level(offset).toFixed(6);
   }
@@ -156,14 +156,14 @@ class FeatureCard {
     if (!this.numbers?.open || !this.curve) return;
     const { cells } = this;
     const curves = { quantile: LineCurve.ranks(cells), minMax: LineCurve.straight(cells.range) };
-    const rows = [["least", cells.minimum], ...QUANTILES.map((share, k) => [sayShare(share), this.quantiles[k]]), ["largest", cells.minimum + cells.range]];
+    const rows = [["minimum", cells.minimum], ...QUANTILES.map((share, k) => [formatShare(share), this.quantiles[k]]), ["maximum", cells.minimum + cells.range]];
     const head = make("tr");
-    for (const text of ["of the values", "x", `T(x), alpha = ${sayAlpha(this.alpha)}`, "quantile", "min-max"]) head.append(make("th", { scope: "col" }, text));
+    for (const text of ["quantile of x", "x", `T(x), alpha = ${formatAlpha(this.alpha)}`, "quantile transform", "min-max"]) head.append(make("th", { scope: "col" }, text));
     const table = this.numbers.querySelector("table");
     table.replaceChildren(make("thead", {}, head), make("tbody"));
     for (const [share, x] of rows) {
       const levels = [this.curve, curves.quantile, curves.minMax].map((curve) => levelAt(cells, curve, x).toFixed(6));
-      const row = make("tr", {}, make("th", { scope: "row" }, share), make("td", { "data-x": x }, sayNumber(x, this.digits + 2)));
+      const row = make("tr", {}, make("th", { scope: "row" }, share), make("td", { "data-x": x }, formatNumber(x, this.digits + 2)));
       row.append(...levels.map((level) => make("td", {}, level)));
       table.tBodies[0].append(row);
     }
@@ -171,18 +171,18 @@ class FeatureCard {
 
   writeFacts() {
     const { feature, cells } = this;
-    const facts = [["values", sayExactly(feature.count)]];
-    if (feature.missing) facts.push(["missing", sayExactly(feature.missing)]);
-    if (feature.weight !== feature.count) facts.push(["weight", sayNumber(feature.weight, 6)]);
+    const facts = [["values", formatExactly(feature.count)]];
+    if (feature.missing) facts.push(["missing", formatExactly(feature.missing)]);
+    if (feature.weight !== feature.count) facts.push(["weight", formatNumber(feature.weight, 6)]);
     if (cells.length) {
-      facts.push(["least", sayNumber(feature.minimum, this.digits)]);
+      facts.push(["minimum", formatNumber(feature.minimum, this.digits)]);
       if (cells.range > 0) {
-        facts.push(["median", sayNumber(this.quantiles[2], this.digits)], ["mean", sayNumber(feature.mean, this.digits)], ["deviation", sayNumber(feature.std)]);
+        facts.push(["median", formatNumber(this.quantiles[2], this.digits)], ["mean", formatNumber(feature.mean, this.digits)], ["std. dev.", formatNumber(feature.std)]);
       }
-      facts.push(["largest", sayNumber(feature.maximum, this.digits)]);
+      facts.push(["maximum", formatNumber(feature.maximum, this.digits)]);
     }
-    if (cells.range > 0) facts.push(["error of T", `≤ ${sayNumber(feature.error, 1)}`]);
-    if (cells.range > 0 && feature.rank_error > 1e-6) facts.push(["error at alpha 0", `≤ ${sayNumber(feature.rank_error, 1)}`]);
+    if (cells.range > 0) facts.push(["error of T", `≤ ${formatNumber(feature.error, 1)}`]);
+    if (cells.range > 0 && feature.rank_error > 1e-6) facts.push(["error at alpha 0", `≤ ${formatNumber(feature.rank_error, 1)}`]);
     for (const [name, value] of facts) this.facts.append(make("div", {}, make("dt", {}, name), make("dd", {}, value)));
   }
 }

@@ -1,14 +1,14 @@
 "use strict";
 // The kernel density integral of a column at one alpha, from the cells of its sketch.
 //
-// A cell at c with moments m_k counts sum_k m_k (-w/b)^k / k! G^(k)((x - c)/b), the Taylor expansion about its centre
-// (kdi/reference.py). The kernel's tail is exp(-u) sum_l a_l u^l / l!, and so are its derivatives: all cells to the left of
-// a point add up to one such row of coefficients, all cells to its right to another. One pass over the cells in each
-// direction leaves these rows at every cell, and T at any x is then two short sums.
+// A cell at c with moments m_k contributes sum_k m_k (-w/b)^k / k! G^(k)((x - c)/b), the Taylor expansion about its centre
+// (kdi/_numerics/direct_sum.py). The kernel's tail is exp(-u) sum_l a_l u^l / l!, and so are its derivatives: all cells to
+// the left of a point sum to one such row of coefficients, all cells to its right to another. One pass over the cells in
+// each direction yields these rows at every cell, and T at any x is then two short sums.
 
-const FLAT = 1e-4; // range/bandwidth below which a kernel is level over the range: min-max (kdi/cells.py)
-const NO_RANGE = 1e-303; // a range so small has no reciprocal: as good as constant (kdi/lookup.py)
-const TOO_FAR = 700; // bandwidths from which an exponential is no number
+const LINEAR_RANGE = 1e-4; // range/bandwidth below which T is a straight line (kdi/_sketch/cells.py)
+const TINY_RANGE = 1e-303; // the reciprocal of a smaller range overflows (kdi/_integral/maps.py)
+const MAX_DISTANCE = 700; // bandwidths beyond which the exponential underflows
 
 function decodeBase64(text) {
   const binary = atob(text);
@@ -17,13 +17,13 @@ function decodeBase64(text) {
   return bytes;
 }
 
-// Positions relative to the minimum: of values, or of cells, of which it is told how many lie between one and the next.
+// Return positions relative to the minimum. Values are embedded as they are, cells by the distance from each to the next.
 function decodePlaces({ places, width, start }, minimum) {
   let cell = 0;
   return Float64Array.from(places, (place) => (width ? (cell += place) * width + start : place - minimum));
 }
 
-// Knots, levels and masses of T at alpha = 0, where they do not follow from the values.
+// Return knots, levels and masses of T at alpha = 0, for columns whose values are not embedded.
 function decodeRanks(ranks, minimum, range) {
   const knots = decodePlaces(ranks, minimum);
   knots[0] = 0;
@@ -33,8 +33,8 @@ function decodeRanks(ranks, minimum, range) {
   return { knots, levels, masses: Float64Array.from(ranks.masses, (mass) => mass * ranks.unit) };
 }
 
-// What is known of a column: positions relative to its minimum, and moments 0 to 3 of each cell in units of its width,
-// as shares of the weight; or the share alone where the values themselves are kept.
+// The sketch of a column: positions relative to its minimum, and moments 0 to 3 of each cell in units of its width, as
+// shares of the weight; or the share alone if the values themselves are embedded.
 class Cells {
   constructor(feature) {
     this.length = feature.places.length;
@@ -57,8 +57,8 @@ class Cells {
     return this.moments[cell * this.terms];
   }
 
-  // Where the middle of a cell's weight lies, and the deviation about it.
-  middle(cell) {
+  // Return the mean of a cell's values, as an offset from the minimum, and their standard deviation.
+  centre(cell) {
     const m = this.moments;
     const at = cell * this.terms;
     const place = this.positions[cell];
@@ -69,8 +69,8 @@ class Cells {
   }
 }
 
-// Index of the last of some ascending numbers that is not above x; -1 where all are.
-function lastNotAbove(numbers, x) {
+// Return the index of the last of ascending numbers that is <= x, or -1 if there is none.
+function lastIndexAtMost(numbers, x) {
   let low = 0;
   let high = numbers.length;
   while (low < high) {
@@ -81,17 +81,17 @@ function lastNotAbove(numbers, x) {
   return low - 1;
 }
 
-// exp(-u) sum_l a_l u^l / l! of one row of coefficients.
+// Evaluate exp(-u) sum_l a_l u^l / l! for one row of coefficients.
 function tailSum(rows, start, size, u) {
-  if (u > TOO_FAR) return 0;
+  if (u > MAX_DISTANCE) return 0;
   let total = 0;
   for (let l = size - 1; l >= 0; l--) total = rows[start + l] + (total * u) / (l + 1);
   return total * Math.exp(-u);
 }
 
-// Its derivative by u.
+// Evaluate its derivative by u.
 function tailSlope(rows, start, size, u) {
-  if (u > TOO_FAR) return 0;
+  if (u > MAX_DISTANCE) return 0;
   let total = 0;
   for (let l = size - 1; l >= 0; l--) {
     const next = l + 1 < size ? rows[start + l + 1] : 0;
@@ -101,20 +101,20 @@ function tailSlope(rows, start, size, u) {
 }
 
 // The sum of kernel cdfs over the cells, at any offset from the minimum.
-class Sum {
+class KernelSum {
   constructor(cells, bandwidth, order) {
     this.cells = cells;
     this.bandwidth = bandwidth;
     this.size = order + 1;
-    this.left = this.carry(-1);
-    this.right = this.carry(1);
+    this.left = this.sumTails(-1);
+    this.right = this.sumTails(1);
     this.below = new Float64Array(cells.length);
     let total = 0;
     for (let i = 0; i < cells.length; i++) this.below[i] = total += cells.mass(i);
   }
 
-  // Rows of coefficients at each cell, of the cells up to there: side -1 from the left, 1 from the right.
-  carry(side) {
+  // Return a row of coefficients per cell: the sum over all cells from the left (side -1) or right (side 1) up to it.
+  sumTails(side) {
     const { cells, size, bandwidth } = this;
     const { positions, moments, terms, length } = cells;
     const rows = new Float64Array(length * size);
@@ -125,7 +125,7 @@ class Sum {
       const i = side < 0 ? step : length - 1 - step;
       if (step) {
         const distance = Math.abs(positions[i] - positions[i + side]) / bandwidth;
-        const decay = distance > TOO_FAR ? 0 : Math.exp(-distance);
+        const decay = distance > MAX_DISTANCE ? 0 : Math.exp(-distance);
         powers[0] = decay;
         for (let l = 1; l < size; l++) powers[l] = decay ? (powers[l - 1] * distance) / l : 0;
         for (let l = 0; l < size; l++) {
@@ -160,7 +160,7 @@ class Sum {
 
   at(offset) {
     const { positions, length } = this.cells;
-    const i = lastNotAbove(positions, offset);
+    const i = lastIndexAtMost(positions, offset);
     let total = 0;
     if (i >= 0) total = this.below[i] - tailSum(this.left, i * this.size, this.size, (offset - positions[i]) / this.bandwidth);
     const j = i + 1;
@@ -170,7 +170,7 @@ class Sum {
 
   density(offset) {
     const { positions, length } = this.cells;
-    const i = lastNotAbove(positions, offset);
+    const i = lastIndexAtMost(positions, offset);
     let total = 0;
     if (i >= 0) total -= tailSlope(this.left, i * this.size, this.size, (offset - positions[i]) / this.bandwidth);
     const j = i + 1;
@@ -182,7 +182,7 @@ class Sum {
 // T between a column's minimum and maximum, as a function of the offset from the minimum; 0 <= offset <= range.
 class SmoothCurve {
   constructor(cells, bandwidth, order) {
-    this.sum = new Sum(cells, bandwidth, order);
+    this.sum = new KernelSum(cells, bandwidth, order);
     this.range = cells.range;
     this.first = this.sum.at(0);
     this.total = this.sum.at(cells.range) - this.first;
@@ -196,12 +196,12 @@ class SmoothCurve {
     return Math.max(this.sum.density(offset), 0) / this.total;
   }
 
-  // The offset at which T is `level`: Newton's method, kept between two ends that close in.
+  // Return the offset at which T is `level`: Newton's method within a shrinking bracket.
   offset(level) {
     if (level <= 0 || level >= 1) return level <= 0 ? 0 : this.range;
     const positions = this.sum.cells.positions;
     this.levels ??= positions.map((position) => this.level(Math.min(Math.max(position, 0), this.range)));
-    const cell = lastNotAbove(this.levels, level);
+    const cell = lastIndexAtMost(this.levels, level);
     let low = cell < 0 ? 0 : Math.max(positions[cell], 0);
     let high = cell + 1 < positions.length ? Math.min(positions[cell + 1], this.range) : this.range;
     let place = 0.5 * (low + high);
@@ -211,7 +211,7 @@ class SmoothCurve {
       if (excess > 0) high = place;
       else low = place;
       const next = place - excess / this.slope(place);
-      // Where T is level, Newton's steps are wild: every third step halves.
+      // Where T is nearly flat, Newton's steps are too long: every third step bisects.
       const newton = step % 3 < 2 && next > low && next < high;
       if (newton && Math.abs(next - place) < 1e-14 * this.range) break;
       place = newton ? next : 0.5 * (low + high);
@@ -250,39 +250,39 @@ class LineCurve {
     return new LineCurve(Float64Array.of(0, range), Float64Array.of(0, 1));
   }
 
-  static between(from, to, x) {
-    const i = Math.min(Math.max(lastNotAbove(from, x), 0), from.length - 2);
+  static interpolate(from, to, x) {
+    const i = Math.min(Math.max(lastIndexAtMost(from, x), 0), from.length - 2);
     const length = from[i + 1] - from[i];
     const share = length > 0 ? Math.min(Math.max((x - from[i]) / length, 0), 1) : 0;
     return to[i] + share * (to[i + 1] - to[i]);
   }
 
   level(offset) {
-    return LineCurve.between(this.knots, this.levels, offset);
+    return LineCurve.interpolate(this.knots, this.levels, offset);
   }
 
   slope(offset) {
-    const i = Math.min(Math.max(lastNotAbove(this.knots, offset), 0), this.knots.length - 2);
+    const i = Math.min(Math.max(lastIndexAtMost(this.knots, offset), 0), this.knots.length - 2);
     const length = this.knots[i + 1] - this.knots[i];
     return length > 0 ? (this.levels[i + 1] - this.levels[i]) / length : 0;
   }
 
   offset(level) {
-    return LineCurve.between(this.levels, this.knots, level);
+    return LineCurve.interpolate(this.levels, this.knots, level);
   }
 }
 
-// T of a column at one alpha; null where there is no range, and so no curve.
+// Return T of a column at one alpha; null if all values are equal or missing.
 function makeCurve(cells, alpha, kernel) {
   if (!(cells.length && cells.range > 0)) return null;
-  if (!(cells.range > NO_RANGE)) return LineCurve.straight(cells.range);
+  if (!(cells.range > TINY_RANGE)) return LineCurve.straight(cells.range);
   if (alpha === 0) return LineCurve.ranks(cells);
   const bandwidth = alpha * cells.std * kernel.scale;
-  if (!(cells.range / bandwidth >= FLAT)) return LineCurve.straight(cells.range);
+  if (!(cells.range / bandwidth >= LINEAR_RANGE)) return LineCurve.straight(cells.range);
   return new SmoothCurve(cells, bandwidth, kernel.order);
 }
 
-// T(x) as KDITransformer has it: clipped outside, a step for a constant, NaN without values.
+// Return T(x) as KDITransformer does: clipped outside of the range, a step for a constant, NaN without values.
 function levelAt(cells, curve, x) {
   if (!cells.length || Number.isNaN(x)) return NaN;
   const offset = x - cells.minimum;

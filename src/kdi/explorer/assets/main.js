@@ -1,7 +1,7 @@
-// The page: reads what it holds, makes a card for each feature and the correlations, and draws what can be seen.
+// The page: reads the embedded data, builds a card per feature and the correlation section, and draws what is visible.
 
 const PRESETS = [0, 0.1, 0.3, 1, 3, Infinity];
-const NEAR = "600px"; // beyond the window in which cards are drawn already
+const DRAW_MARGIN = "600px"; // around the window: cards within it are drawn
 
 async function readContents() {
   const bytes = decodeBase64(document.getElementById("data").textContent);
@@ -21,25 +21,25 @@ class Page {
     this.waiting = false;
     this.cards = contents.features.map((feature, index) => new FeatureCard(feature, index, this));
     this.get = (id) => document.getElementById(id);
-    this.leadLinks();
+    this.handleLinks();
     this.writeHeader();
     this.get("cards").append(...this.cards.map((card) => card.element));
     this.buildBar();
     this.buildFilter();
     this.buildCode();
-    this.writeOthers();
-    this.watch();
+    this.writeLeftOutAndCorrelations();
+    this.observeCards();
   }
 
   writeHeader() {
     const { rows, features, version, source, title } = this.contents;
-    const parts = [`${sayExactly(rows)} ${rows === 1 ? "row" : "rows"}`, `${features.length} ${features.length === 1 ? "feature" : "features"}`];
+    const parts = [`${formatExactly(rows)} ${rows === 1 ? "row" : "rows"}`, `${features.length} ${features.length === 1 ? "feature" : "features"}`];
     if (source && source !== title) parts.unshift(source);
     this.get("summary").textContent = `${parts.join(" · ")} · kdi ${version}`;
   }
 
-  // In the frame of a notebook, a link to a part of this page would lead to the notebook.
-  leadLinks() {
+  // In the frame of a notebook, a link to a section of this page would lead to the notebook.
+  handleLinks() {
     for (const link of document.querySelectorAll("a[href^='#']")) {
       link.addEventListener("click", (event) => {
         event.preventDefault();
@@ -57,7 +57,7 @@ class Page {
     this.slider.max = this.alphas.length - 1;
     this.slider.addEventListener("input", () => this.choose(Number(this.slider.value)));
     for (const alpha of PRESETS) {
-      const text = alpha === 0 ? "0 quantile" : alpha === Infinity ? "∞ min-max" : sayAlpha(alpha);
+      const text = alpha === 0 ? "0 quantile" : alpha === Infinity ? "∞ min-max" : formatAlpha(alpha);
       const button = make("button", { type: "button" }, text);
       button.addEventListener("click", () => this.choose(this.alphas.indexOf(alpha)));
       this.get("presets").append(button);
@@ -69,17 +69,17 @@ class Page {
     this.writeAlpha();
   }
 
-  // One alpha for all features.
+  // Set one alpha for all features.
   choose(step) {
     this.step = step;
     for (const card of this.cards) card.step = step;
     this.writeAlpha();
     this.redraw();
-    announce(`alpha ${nameAlpha(this.alphas[step])}`);
+    announce(`alpha ${describeAlpha(this.alphas[step])}`);
   }
 
-  // A feature has another alpha.
-  changed() {
+  // Called when the alpha of a single feature has changed.
+  alphaChanged() {
     this.writeAlpha();
   }
 
@@ -90,13 +90,13 @@ class Page {
   writeAlpha() {
     if (this.isUniform) this.step = this.cards[0].step;
     this.slider.value = this.step;
-    const text = this.isUniform ? nameAlpha(this.alphas[this.step]) : "several";
+    const text = this.isUniform ? describeAlpha(this.alphas[this.step]) : "several";
     this.output.textContent = text;
     this.slider.setAttribute("aria-valuetext", text);
     this.writeCode();
   }
 
-  // Once a frame, however fast the slider moves.
+  // Redraw at most once per animation frame, however fast the slider moves.
   redraw() {
     if (this.waiting) return;
     this.waiting = true;
@@ -110,8 +110,8 @@ class Page {
     });
   }
 
-  // Cards are drawn when they come near the window, and all of them before they are printed.
-  watch() {
+  // Draw cards when they come near the window, and all of them before printing.
+  observeCards() {
     const cardOf = new Map(this.cards.map((card) => [card.element, card]));
     const observer = new IntersectionObserver(
       (entries) => {
@@ -122,7 +122,7 @@ class Page {
           if (isIntersecting) card.draw();
         }
       },
-      { rootMargin: NEAR },
+      { rootMargin: DRAW_MARGIN },
     );
     for (const card of this.cards) {
       if (card.element.getBoundingClientRect().top < window.innerHeight) {
@@ -165,7 +165,7 @@ class Page {
         copy.textContent = "Copied";
       } catch {
         getSelection().selectAllChildren(this.get("code"));
-        copy.textContent = "Selected: copy it by keyboard";
+        copy.textContent = "Selected: press Ctrl+C to copy";
       }
       setTimeout(() => {
         copy.textContent = "Copy";
@@ -173,17 +173,17 @@ class Page {
     });
   }
 
-  // The transformer that has these alphas. A string of JSON is one of Python too.
+  // Write the Python code of the transformer with these alphas. A JSON string is a valid Python string.
   writeCode() {
-    const say = (alpha) => (alpha === Infinity ? 'float("inf")' : sayAlpha(alpha));
-    const own = this.cards.filter((card) => card.alpha !== 1).map((card) => `    ${JSON.stringify(card.feature.name)}: ${say(card.alpha)},\n`);
-    const several = this.contents.named ? `{\n${own.join("")}}` : `[${this.cards.map((card) => say(card.alpha)).join(", ")}]`;
-    const alpha = this.isUniform ? say(this.alphas[this.step]) : several;
+    const toPython = (alpha) => (alpha === Infinity ? 'float("inf")' : formatAlpha(alpha));
+    const own = this.cards.filter((card) => card.alpha !== 1).map((card) => `    ${JSON.stringify(card.feature.name)}: ${toPython(card.alpha)},\n`);
+    const several = this.contents.has_names ? `{\n${own.join("")}}` : `[${this.cards.map((card) => toPython(card.alpha)).join(", ")}]`;
+    const alpha = this.isUniform ? toPython(this.alphas[this.step]) : several;
     this.get("code").textContent = `from kdi import KDITransformer\n\ntransformer = KDITransformer(alpha=${alpha})\n`;
   }
 
-  // Columns that are not here, and why there are no correlations.
-  writeOthers() {
+  // List the columns that are left out, and say why correlations are missing.
+  writeLeftOutAndCorrelations() {
     const { left_out: leftOut, correlations, no_correlations: reason, features } = this.contents;
     const list = this.get("left-out");
     list.hidden = !leftOut.length;
@@ -194,11 +194,11 @@ class Page {
     if (!correlations) return;
     const { rows, scatter, rank_error: rankError } = correlations;
     const all = rows === this.contents.rows;
-    if (rankError > 1e-3) this.get("computed").before(`Spearman's is made of ranks that may be off by ${sayNumber(rankError, 1)}. `);
+    if (rankError > 1e-3) this.get("computed").before(`Spearman's uses ranks with an error of up to ${formatNumber(rankError, 1)}. `);
     this.get("computed").textContent =
-      `${all ? "" : `Values are missing, and these are computed from ${sayExactly(rows)} of the rows. `}` +
-      `Scatters count the rows ${scatter.rows === this.contents.rows ? "" : `of ${sayExactly(scatter.rows)} `}that have both values. ` +
-      "Click on a pair to open its own.";
+      `${all ? "" : `As some values are missing, correlations are computed from ${formatExactly(rows)} of the rows. `}` +
+      `Scatters count ${scatter.rows === this.contents.rows ? "the rows" : `those of ${formatExactly(scatter.rows)} rows`} that have both values. ` +
+      "Click on a pair to show its scatter.";
     this.correlations = new CorrelationView(correlations, features);
   }
 }

@@ -1,4 +1,4 @@
-"""What the explorer reads: frames, arrays, files and streams, all of which make the same page."""
+"""The sources that the explorer reads: frames, arrays, files and streams, all of which make the same page."""
 
 import duckdb
 import numpy as np
@@ -9,11 +9,11 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 from explorer_decoding import contents_of
-from pieces import Pieces
+from shuffled_partitions import ShuffledPartitions
 
 import kdi
-from kdi.explorer import _readings as readings
-from kdi.explorer._readings import CachedPartitions, open_numeric_columns, source_title
+from kdi.explorer import _columns
+from kdi.explorer._columns import CachedPartitions, open_numeric_columns, source_title
 
 N = 400
 
@@ -63,8 +63,8 @@ SOURCES = {
 }
 
 
-def essence(page):
-    """What a page says but for what it is called, and for how a library calls types."""
+def comparable(page):
+    """The contents of a page without its title and without the names that a library gives to types."""
     contents = contents_of(page)
     left_out = [one["name"] for one in contents.pop("left_out")]
     return {name: contents[name] for name in contents if name not in ("title", "source")} | {"left_out": left_out}
@@ -72,11 +72,11 @@ def essence(page):
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_every_kind_of_table_makes_the_same_page(frame, tmp_path, name):
-    expected = essence(kdi.explore(frame))
+    expected = comparable(kdi.explore(frame))
     assert expected["rows"] == N and expected["left_out"] == ["text"] and expected["correlations"] is not None
     page = kdi.explore(SOURCES[name](frame, tmp_path))
     assert page.features == ["a", "b", "c", "w"]
-    assert essence(page) == expected
+    assert comparable(page) == expected
 
 
 @pytest.mark.parametrize("name", ["pandas", "polars", "Arrow", "CSV", "RecordBatchReader"])
@@ -110,7 +110,7 @@ def test_columns_in_the_order_that_is_asked_for(frame, tmp_path, name):
         ({"weights": "text"}, "text"),
         ({"weights": "nothing"}, "there is no column 'nothing'"),
         ({"columns": ["a", "w"], "weights": "w"}, "holds the weights and cannot be a feature"),
-        ({"weights": [1.0, 2.0]}, "one weight a row"),
+        ({"weights": [1.0, 2.0]}, "one weight per row"),
         ({"weights": np.full(N, -1.0)}, "not negative"),
         ({"weights": "a"}, "finite and not negative"),
     ],
@@ -122,9 +122,9 @@ def test_what_is_asked_for_must_be_there(frame, tmp_path, name, options, message
 
 def test_arrays_and_lists(rng):
     table = rng.normal(size=(30, 3))
-    expected = essence(kdi.explore(table))
+    expected = comparable(kdi.explore(table))
     for same in (table.tolist(), np.asfortranarray(table), np.ma.masked_array(table, False), table.astype(object)):
-        assert essence(kdi.explore(same)) == expected
+        assert comparable(kdi.explore(same)) == expected
     single = kdi.explore(table.astype(np.float32))
     assert contents_of(single)["features"][0]["places"] == np.unique(table[:, 0].astype(np.float32)).tolist()
 
@@ -184,7 +184,7 @@ def test_titles_and_names_of_files(frame, tmp_path):
     path = parquet(frame, tmp_path)
     page = kdi.explore(path)
     assert page.title == contents_of(page)["source"] == "table.parquet"
-    assert str(tmp_path) not in page.html  # where the file lies is nobody's business
+    assert str(tmp_path) not in page.html  # the page does not tell the folder of the file
     assert kdi.explore(path, title="Mine").title == "Mine"
     assert kdi.explore(frame).title == "A table"
     assert source_title(["/a/b.csv", "/a/c.csv", "/d.csv"]) == "b.csv and 2 more"
@@ -210,9 +210,9 @@ def test_a_short_stream_is_read_once_and_has_correlations(frame):
 
 
 def test_a_long_stream_has_no_correlations(frame, monkeypatch):
-    kept = CachedPartitions.__init__.__defaults__
+    defaults = CachedPartitions.__init__.__defaults__
     monkeypatch.setattr(CachedPartitions.__init__, "__defaults__", (1000,))
-    assert kept == (readings.CACHE_BYTES,)
+    assert defaults == (_columns.CACHE_BYTES,)
     page = contents_of(kdi.explore(pa.Table.from_pandas(frame).to_reader()))
     assert page["correlations"] is None and "only once" in page["no_correlations"]
     assert page["features"] == contents_of(kdi.explore(frame))["features"]
@@ -232,35 +232,35 @@ def summed(chunks):
     return sum(float(columns[0].sum()) for columns, _ in chunks)
 
 
-def test_parts_are_kept_from_their_first_reading(rng):
+def test_partitions_are_cached_by_the_first_read(rng):
     table = rng.normal(size=(1000, 2))
-    pieces = Pieces(table, [], again=False)
-    kept = CachedPartitions(pieces)
-    assert not kept.rereadable
-    first = kept.reduce(summed, float.__add__)
-    assert kept.rereadable and kept.reduce(summed, float.__add__) == first == pytest.approx(table[:, 0].sum())
+    pieces = ShuffledPartitions(table, [], rereadable=False)
+    cached = CachedPartitions(pieces)
+    assert not cached.rereadable
+    first = cached.reduce(summed, float.__add__)
+    assert cached.rereadable and cached.reduce(summed, float.__add__) == first == pytest.approx(table[:, 0].sum())
     assert pieces.readings == 1
 
 
-def test_parts_that_take_too_much_memory_are_not_kept(rng):
-    pieces = Pieces(rng.normal(size=(1000, 2)), [])
-    kept = CachedPartitions(pieces, most=1000 * 2 * 8 - 1)
-    for readings_so_far in (1, 2):
-        kept.reduce(summed, float.__add__)
-        assert pieces.readings == readings_so_far
+def test_partitions_that_need_too_much_memory_are_not_cached(rng):
+    pieces = ShuffledPartitions(rng.normal(size=(1000, 2)), [])
+    cached = CachedPartitions(pieces, max_bytes=1000 * 2 * 8 - 1)
+    for n_reads in (1, 2):
+        cached.reduce(summed, float.__add__)
+        assert pieces.readings == n_reads
 
 
-def test_parts_are_not_kept_where_reading_was_cut_off(rng):
-    pieces = Pieces(rng.normal(size=(1000, 2)), [])
-    kept = CachedPartitions(pieces)
+def test_partitions_are_not_cached_where_reading_was_interrupted(rng):
+    pieces = ShuffledPartitions(rng.normal(size=(1000, 2)), [])
+    cached = CachedPartitions(pieces)
 
     def interrupted(chunks):
         next(iter(chunks))
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        kept.reduce(interrupted, float.__add__)
-    kept.reduce(summed, float.__add__)
+        cached.reduce(interrupted, float.__add__)
+    cached.reduce(summed, float.__add__)
     assert pieces.readings == 2
 
 
@@ -268,7 +268,7 @@ def test_wide_tables_of_a_file_are_read_by_column(rng, tmp_path):
     table = pa.table({f"c{j}": rng.normal(size=20) for j in range(250)})
     pq.write_table(table, tmp_path / "wide.parquet")
     opened = open_numeric_columns(tmp_path / "wide.parquet", ["c7", "c3"], None, False)
-    assert opened.names == ["c7", "c3"] and opened.parts.n_columns == 2
+    assert opened.names == ["c7", "c3"] and opened.table.n_columns == 2
     assert len(kdi.explore(tmp_path / "wide.parquet").features) == 250
 
 

@@ -1,4 +1,4 @@
-"""The explorer for everyone: hostile names, keyboards, screen readers, the dark, small windows, paper, notebooks."""
+"""Accessibility of the page: hostile names, keyboard, screen readers, dark mode, small windows, paper, notebooks."""
 
 import base64
 import re
@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from explorer_hands import check_card, element, press, text
+from explorer_driver import check_card, element, press, text
 
 import kdi
 
@@ -44,7 +44,7 @@ def test_names_are_text_wherever_they_stand(browser, rng):
         assert browser.run("return window.hit === undefined")
         assert browser.run("return document.querySelectorAll('img, b b, main script, svg svg').length") == 0
         assert browser.run("return document.scripts.length") == 2
-        browser.run("kdiPage.cards[0].choose(20); kdiPage.changed()")
+        browser.run("kdiPage.cards[0].choose(20); kdiPage.alphaChanged()")
         code = {}
         exec(text(browser, "#code"), code)
         assert set(code["transformer"].alpha) == set(HOSTILE)  # every name as it is, as a string of Python
@@ -83,7 +83,7 @@ def test_odd_columns_have_a_right_card(browser, column):
                 if np.ptp(known) > 1e-300:
                     check_card(browser, 0, known)
         else:
-            assert "One value only" in text(browser, ".card")
+            assert "Only one distinct value" in text(browser, ".card")
 
 
 def test_every_control_has_a_name(browser, california):
@@ -138,20 +138,22 @@ def test_the_keyboard_reaches_everything(browser, california):
 
 def test_what_the_slider_does_is_said(browser, california):
     with browser.page(california):
-        assert element(browser, "#said").get_attribute("role") == "status"
+        assert element(browser, "#announcement").get_attribute("role") == "status"
         press(browser, "#alpha-0", "HOME")
-        browser.wait_for("return document.getElementById('said').textContent.startsWith('MedInc: The middle 90%')")
-        assert "take 90% of the range" in text(browser, "#said")
+        browser.wait_for(
+            "return document.getElementById('announcement').textContent.startsWith('MedInc: The middle 90%')"
+        )
+        assert "fill 90% of the range" in text(browser, "#announcement")
         assert element(browser, "#alpha-0").get_attribute("aria-valuetext") == "0, the quantile transform"
         press(browser, "#alpha", "END")
-        browser.wait_for("return document.getElementById('said').textContent === 'alpha ∞, min-max scaling'")
+        browser.wait_for("return document.getElementById('announcement').textContent === 'alpha ∞, min-max scaling'")
         assert "curve from x to T(x) at alpha ∞" in element(browser, ".card .chart").get_attribute("aria-label")
 
 
 def test_cells_of_a_map_can_be_read(browser, california):
     with browser.page(california):
         for r in np.linspace(-1, 1, 41):
-            colour, bright = browser.run("const c = colourOf(arguments[0]); return [c, isBright(c)]", float(r))
+            colour, bright = browser.run("const c = correlationColour(arguments[0]); return [c, isBright(c)]", float(r))
             ink = luminance([0x22] * 3) if bright else 1.0
             both = sorted([ink + 0.05, luminance(colour) + 0.05])
             assert both[1] / both[0] >= 3.9, r
@@ -239,11 +241,11 @@ def test_in_a_notebook(browser):
 
 def test_without_scripts_or_with_a_damaged_file_the_page_says_so(browser):
     html = kdi.explore(np.arange(20.0).reshape(10, 2)).html
-    assert "<noscript><p>This page is drawn by a script" in html
+    assert "<noscript><p>This page needs JavaScript" in html
     data = re.search(r'type="text/plain">([^<]+)<', html)[1]
     damaged = html.replace(data, base64.b64encode(b"no gzip").decode())
-    ready = "return document.getElementById('summary').textContent !== 'Reading …'"
-    with pytest.raises(AssertionError, match="console complains"), browser.page(damaged, ready):
+    ready = "return document.getElementById('summary').textContent !== 'Loading …'"
+    with pytest.raises(AssertionError, match="console has errors"), browser.page(damaged, ready):
         assert text(browser, "#summary").startswith("This page cannot be shown")
 
 
