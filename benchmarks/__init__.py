@@ -1,1 +1,1 @@
-"""Speed, memory, start-up, scaling and threads of kdi, side by side with its neighbours: ``python -m benchmarks``."""
+"""Measure speed, memory, start-up, scaling and threads of kdi beside similar libraries: ``python -m benchmarks``."""

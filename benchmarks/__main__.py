@@ -29,22 +29,26 @@ def main() -> None:
         measured = {"machine": before, "quick": arguments.quick, "seconds": round(seconds), "results": results}
         (out / f"{name}.json").write_text(json.dumps(measured, indent=1, ensure_ascii=False) + "\n")
         print(f"{name}: took {seconds:.0f} s", flush=True)
-    for table in gathered_tables(out, names):
+    for table in report_tables(out, names):
         print(f"\n{table.plain()}")
-    # The summary covers every benchmark whose figures lie there, also those of an earlier run.
+    # The summary covers every benchmark with figures in that folder, also those of an earlier run.
     (out / "results.md").write_text(summary(out))
     print(f"\nWritten to {out}: {', '.join(f'{name}.json' for name in names)}, results.md")
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure kdi beside its neighbours.")
-    parser.add_argument("names", nargs="*", metavar="name", help=f"which of {', '.join(BENCHMARKS)}; all by default")
-    parser.add_argument("--quick", action="store_true", help="smaller tables and fewer rounds, to see that all works")
-    parser.add_argument("--out", type=Path, help="where to write (benchmarks/results, or its quick/ for a quick run)")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure kdi beside similar libraries.")
+    parser.add_argument("names", nargs="*", metavar="name", help=f"any of {', '.join(BENCHMARKS)}; all by default")
+    parser.add_argument(
+        "--quick", action="store_true", help="smaller tables and fewer rounds, to check that everything runs"
+    )
+    parser.add_argument(
+        "--out", type=Path, help="folder to write to (benchmarks/results, or its quick/ for a quick run)"
+    )
     arguments = parser.parse_args()
     for name in arguments.names:
         if name not in BENCHMARKS:
-            parser.error(f"there is no benchmark {name!r}; there are {', '.join(BENCHMARKS)}")
+            parser.error(f"name must be one of {', '.join(BENCHMARKS)}, got {name!r}")
     return arguments
 
 
@@ -53,8 +57,8 @@ def read(out: Path, name: str) -> dict[str, Any] | None:
     return json.loads(path.read_text()) if path.exists() else None
 
 
-def gathered_tables(out: Path, names: list[str]) -> list[Table]:
-    """The tables of these benchmarks and, last, what was asked for; everything from the figures on disk."""
+def report_tables(out: Path, names: list[str]) -> list[Table]:
+    """Make the tables of these benchmarks and, last, that of their targets, from the figures on disk."""
     tables, targets = [], []
     for name in names:
         if measured := read(out, name):
@@ -64,7 +68,8 @@ def gathered_tables(out: Path, names: list[str]) -> list[Table]:
 
 
 def summary(out: Path) -> str:
-    *tables, targets = gathered_tables(out, list(BENCHMARKS))
+    """Make results.md from the figures on disk."""
+    *tables, targets = report_tables(out, list(BENCHMARKS))
     lines = ["# Benchmarks", "", "Written by `python -m benchmarks`; do not edit.", ""]
     for name in BENCHMARKS:
         if measured := read(out, name):

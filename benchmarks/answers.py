@@ -1,4 +1,4 @@
-"""Are the answers right? Every contender against the definition, and kdi against kditransform on the whole table."""
+"""Check the answers: every contender against the definition, and kdi against kditransform on the whole table."""
 
 from typing import Any
 
@@ -8,21 +8,21 @@ from benchmarks.contenders import CONTENDERS, Contender
 from benchmarks.direct import exact_answer
 from benchmarks.rounds import fit_and_transform, timed
 
-# The direct sum costs N evaluations of the kernel a point; these many points keep it to seconds at N = 1,000,000.
+# The direct sum costs N evaluations of the kernel per point; with so few points it takes seconds at N = 1,000,000.
 CHECKED_COLUMNS, CHECKED_POINTS = 3, 24
-# kditransform integrates by trapezoids and interpolates between 1,000 quantiles: it is off by up to 1.4e-3 itself.
+# kditransform integrates by trapezoids and interpolates between 1,000 quantiles: its own error is up to 1.4e-3.
 AGREEMENT = 2e-3
 
 
 def check_answers(original: Any, tables: dict[str, Any]) -> tuple[dict[str, float | None], dict[str, float]]:
-    """Run each once; raise AssertionError at a wrong answer, else return the errors and the seconds that each took."""
+    """Run each contender once; return its errors and seconds, or raise AssertionError at a wrong answer."""
     points = Points(original)
     errors, costs, whole = {}, {}, {}
     for name, contender in CONTENDERS.items():
         estimator = contender.make(len(original))
         fit, _ = timed(estimator.fit, tables[name])
         transform, output = timed(estimator.transform, tables[name])
-        # A second, warm run where it costs next to nothing: the first says little about how many rounds to plan.
+        # Fast contenders run again, warm: the first run says little about how many rounds to plan.
         costs[name] = sum(fit_and_transform(contender.make, tables[name])) if fit + transform < 0.5 else fit + transform
         errors[name] = points.largest_error(contender, estimator, output)
         if contender.reaches_ends:
@@ -36,7 +36,7 @@ def check_answers(original: Any, tables: dict[str, Any]) -> tuple[dict[str, floa
 
 
 class Points:
-    """Some rows of a table and some points evenly spread over its range, with the exact answers for both."""
+    """Random rows of a table and points evenly spread over its range, with the exact answers for both."""
 
     def __init__(self, table: Any) -> None:
         half = CHECKED_POINTS // 2
@@ -49,7 +49,7 @@ class Points:
     def largest_error(self, contender: Contender, estimator: Any, output: Any) -> float | None:
         if contender.answer is None:
             return None
-        # The rows come from the whole table's output, so that what is timed is what is checked.
+        # Rows are checked in the output of the whole table: the output whose computation is timed.
         given = np.concatenate([output[self.rows], estimator.transform(self.spread.copy())])
         columns = range(min(CHECKED_COLUMNS, self.table.shape[1]))
         error = max(np.abs(given[:, column] - self._exact(contender.answer, column)).max() for column in columns)
@@ -58,12 +58,13 @@ class Points:
 
     def _exact(self, answer: str, column: int) -> Any:
         key = f"{answer} {column}"
-        if key not in self.exact:  # several contenders share an answer
+        if key not in self.exact:  # contenders with the same definition share it
             self.exact[key] = exact_answer(answer, self.table[:, column], self.points[:, column])
         return self.exact[key]
 
 
 def require(what: str, difference: float, tolerance: float) -> None:
-    # Not an assert statement: python -O would let a wrong answer pass. And a NaN fails here, as it should.
+    """Raise AssertionError unless the difference is within the tolerance."""
+    # Not an assert statement, which python -O removes. The condition is negated so that NaN fails.
     if not difference <= tolerance:
         raise AssertionError(f"{what}: off by {difference:.2e}, more than the {tolerance:.0e} allowed")

@@ -1,7 +1,7 @@
-"""Clusters of one variable: kdi.cluster up to 10,000,000 values, and its neighbours at the sizes that they can do.
+"""Clusters of one variable: kdi.cluster up to 10,000,000 values, and other libraries up to the sizes they can handle.
 
-The others answer other questions: jenkspy, ckwrap and GaussianMixture are told that there are two clusters, HDBSCAN how
-small one may be. Each is measured on the same two bumps, which all of them should tell apart.
+The others solve different problems: jenkspy, ckwrap and GaussianMixture are given the number of clusters, HDBSCAN the
+smallest size of one. All are measured on the same two bumps, which all of them should separate.
 """
 
 import warnings
@@ -23,15 +23,15 @@ SEED = 0
 SHARE = 0.67  # of the values in the left bump; the paper's third mixture
 # A boundary anywhere near the valley gives about 0.9.
 AGREEMENT = 0.85
-GRID = 2e-3  # kditransform's valleys lie on a grid of steps of 1e-3, and its integral is off by up to 1e-3
-SMALLEST = 0.01  # share of the values that is the smallest cluster for HDBSCAN
+GRID = 2e-3  # kditransform's valleys are on a grid of steps of 1e-3, and its integral has an error of up to 1e-3
+SMALLEST = 0.01  # size of the smallest cluster for HDBSCAN, as a share of the values
 
 Values = Any
 
 
 @dataclass(frozen=True)
 class Contender:
-    """A way to label values, and the share of the largest size that it can do in a minute."""
+    """A function that labels values, and the share of the largest size that it can handle in a minute."""
 
     label: Callable[[Values], Any]
     largest: float
@@ -46,7 +46,7 @@ def kdi_labels(values: Values) -> Any:
 def kditransform_labels(values: Values) -> Any:
     from kditransform import KDIDiscretizer
 
-    # A copy, as anyone has to make who needs the values afterwards: fit alters them.
+    # A copy, which every user needs who uses the values afterwards: fit changes them.
     column = values[:, None].copy()
     return KDIDiscretizer().fit(column).transform(column)[:, 0]
 
@@ -87,7 +87,7 @@ CONTENDERS = {
 
 
 def measure(quick: bool) -> dict[str, Any]:
-    warnings.simplefilter("ignore")  # to print one takes time that is no algorithm's
+    warnings.simplefilter("ignore")  # printing them would be timed
     for contender in CONTENDERS.values():
         contender.label(two_bumps(1000)[0])  # numba compiles and libraries load here, not in a timed round
     largest, budget = (QUICK_LARGEST, QUICK_BUDGET_SECONDS) if quick else (LARGEST, BUDGET_SECONDS)
@@ -95,7 +95,7 @@ def measure(quick: bool) -> dict[str, Any]:
 
 
 def two_bumps(n: int) -> tuple[Values, Any]:
-    """Values, and which bump each comes from."""
+    """Return values, and the bump that each comes from."""
     generator = np.random.default_rng([SEED, n])
     right = generator.random(n) >= SHARE
     return np.where(right, generator.normal(4, 1, n), generator.normal(1, 0.5, n)), right
@@ -110,7 +110,7 @@ def measure_size(n: int, share: float, budget: float) -> dict[str, Any]:
     outputs, costs = run_once(work)
     scores = check(values, truth, outputs)
     clocked = {name: partial(seconds, call) for name, call in work.items()}
-    # One round is enough for those that take much of a minute.
+    # One round is enough for contenders that take a large part of a minute.
     times = rounds.interleaved(clocked, rounds.turns(costs, budget, fewest=1))
     return {
         "values": n,
@@ -123,12 +123,12 @@ def measure_size(n: int, share: float, budget: float) -> dict[str, Any]:
 
 
 def check(values: Values, truth: Any, outputs: Mapping[str, Any]) -> dict[str, float]:
-    """Raise AssertionError at a wrong answer, else return how far each agrees with the truth."""
+    """Raise AssertionError for a wrong answer, else return the agreement of each contender with the truth."""
     from sklearn.metrics import adjusted_rand_score
 
     scores = {name: float(adjusted_rand_score(truth, labels)) for name, labels in outputs.items()}
     for name in outputs:
-        if name != "HDBSCAN":  # which calls the sparse values noise
+        if name != "HDBSCAN":  # it labels the sparse values as noise
             require(f"{name}, number of clusters", abs(clusters(outputs[name]) - 2), 0)
             require(f"{name}, agreement with the truth", 1 - scores[name], 1 - AGREEMENT)
     if "kditransform" in outputs:
@@ -161,7 +161,7 @@ def size_table(values: int, times: dict[str, Any]) -> Table:
         cells = [number(figures["min"]), number(figures["median"]), number(1e6 * figures["min"] / values)]
         cells += [number(ratio(times, name, "kdi.cluster")), str(figures["clusters"]), f"{figures['ari']:.3f}"]
         rows.append([name, *cells, str(figures["rounds"])])
-    header = ["", "minimum", "median", "ns a value", "of kdi.cluster", "clusters", "ARI", "rounds"]
+    header = ["", "minimum", "median", "ns per value", "of kdi.cluster", "clusters", "ARI", "rounds"]
     note = (
         "Over interleaved rounds in one process; ratios are of the minima; ARI against the true labels. "
         f"ckwrap, jenkspy and GaussianMixture are given K = 2, HDBSCAN min_cluster_size = {SMALLEST:.0%} of the values."
@@ -170,13 +170,13 @@ def size_table(values: int, times: dict[str, Any]) -> Table:
 
 
 def targets(results: dict[str, Any]) -> list[Target]:
-    """That time is linear in the number of values, and that the largest is done at all."""
+    """Check that the time is linear in the number of values up to the largest size."""
     largest, tenth = results["1"], results["0.1"]
     per_value = [1e6 * one["times"]["kdi.cluster"]["min"] / one["values"] for one in (largest, tenth)]
     return [
         Target(
-            f"kdi.cluster, {largest['values']:,} values: at most 1.5 times as long a value as {tenth['values']:,}",
-            f"{number(per_value[0])} and {number(per_value[1])} ns a value",
+            f"kdi.cluster, {largest['values']:,} values: at most 1.5 times as long per value as {tenth['values']:,}",
+            f"{number(per_value[0])} and {number(per_value[1])} ns per value",
             per_value[0] <= 1.5 * per_value[1],
         )
     ]

@@ -1,6 +1,6 @@
-"""One small adapter per library: how to make a fresh estimator with ``fit`` and ``transform`` for so many rows.
+"""One small adapter per library: make a new estimator with ``fit`` and ``transform`` for a number of rows.
 
-Libraries are imported when an estimator is made, so that a subprocess which measures one of them loads no other.
+A library is imported when its estimator is made, so that a process that measures one library loads no other.
 """
 
 from collections.abc import Callable
@@ -11,23 +11,23 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-# What sklearn and kditransform take by default.
+# The default of scikit-learn and kditransform.
 QUANTILES = 1000
-# What FFTKDE's documentation calls typical; it is the choice that makes it fast.
+# "Typical" by FFTKDE's documentation; a power of two makes it fast.
 GRID_POINTS = 2**10
 
 
 @dataclass(frozen=True)
 class Contender:
-    """A named way to make an estimator, and what its answers should be."""
+    """A named way to make an estimator, and the answers that it must give."""
 
     name: str
     make: Callable[[int], Any]
-    # Which exact answer its own is measured against; None where it computes something else altogether.
+    # The exact answer that its own is compared with; None where it computes something else.
     answer: str | None = None
     # Largest error allowed, in units of the output, which spans 0 to 1.
     tolerance: float = np.inf
-    # Whether the smallest and the largest value must become exactly 0 and 1.
+    # Whether the smallest and the largest value must be mapped to exactly 0 and 1.
     reaches_ends: bool = False
 
 
@@ -52,7 +52,7 @@ def make_standard(rows: int) -> Any:
 def make_quantile(rows: int, subsample: int | None = 10_000) -> Any:
     from sklearn.preprocessing import QuantileTransformer
 
-    # It would cut n_quantiles to the rows itself, with a warning whose cost is not the algorithm's.
+    # It would lower n_quantiles to the number of rows itself, with a warning that takes time.
     return QuantileTransformer(n_quantiles=min(QUANTILES, rows), subsample=subsample, random_state=0)
 
 
@@ -63,7 +63,7 @@ def make_kditransform(rows: int) -> Any:
 
 
 class FFTKDETransformer:
-    """What one would write with KDEpy: density on a grid, its running sum, and interpolation, column by column."""
+    """A transformer written with KDEpy: per column, density on a grid, its cumulative sum, and interpolation."""
 
     def fit(self, table: NDArray[np.float64]) -> Self:
         from KDEpy import FFTKDE
@@ -71,7 +71,7 @@ class FFTKDETransformer:
         self.columns_ = []
         for column in table.T:
             lowest, highest = column.min(), column.max()
-            # FFTKDE wants every value strictly inside its grid.
+            # FFTKDE requires every value strictly inside its grid.
             margin = 1e-6 * (highest - lowest)
             grid = np.linspace(lowest - margin, highest + margin, GRID_POINTS)
             density = FFTKDE(kernel="gaussian", bw=column.std()).fit(column).evaluate(grid)
@@ -95,7 +95,7 @@ CONTENDERS = {
         Contender("StandardScaler", make_standard),
         Contender("QuantileTransformer", make_quantile),
         Contender("QuantileTransformer, all rows", partial(make_quantile, subsample=None)),
-        # The next two integrate on a grid and interpolate, which costs digits; a wrong bandwidth would show as 1e-1.
+        # The next two integrate on a grid and interpolate, which costs digits; a wrong bandwidth would give 1e-1.
         Contender("kditransform", make_kditransform, "polyexp", 5e-3),
         Contender("KDEpy FFTKDE", lambda rows: FFTKDETransformer(), "gaussian", 5e-3),
     ]

@@ -1,4 +1,4 @@
-"""What the processes on Dask and those on Spark share: who takes part is named and timed alike."""
+"""Shared by the benchmarks on Dask and on Spark: contenders have the same names and are timed in the same way."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -13,7 +13,7 @@ from benchmarks.rounds import timed
 
 LEVELS = 1_000
 FOLDERS = ["warm", "small", "table"]
-# kdi at its default, alpha = 1, has the large table; at alpha = 0 it keeps all values, and has the small one.
+# kdi at its default, alpha = 1, runs on the large table; alpha = 0 keeps all values and runs on the small one.
 KDI = {"kdi": "table", "kdi, alpha = 0": "small"}
 ALPHA = {"kdi": 1.0, "kdi, alpha = 0": 0.0}
 
@@ -21,9 +21,9 @@ Contender = Callable[[Any], Any]
 
 
 def race(contenders: Mapping[str, Contender], tables: Mapping[str, Any], budget: float) -> dict[str, Any]:
-    """Times and answers for each table of all that work; those that fail are named, with the error.
+    """Return times and answers per table of the contenders that work, and the errors of those that fail.
 
-    The first table is only for a first run, to load libraries and to start workers.
+    The first table is only for a warm-up: it loads libraries and starts workers.
     """
     (_, warm), *others = tables.items()
     able, left_out = {}, {}
@@ -31,7 +31,7 @@ def race(contenders: Mapping[str, Contender], tables: Mapping[str, Any], budget:
         try:
             contender(warm)
             able[name] = contender
-        except Exception as error:  # another library's, whatever it may be
+        except Exception as error:  # another library may raise anything
             if name in KDI:
                 raise
             left_out[name] = f"{type(error).__name__}: {error}".splitlines()[0]
@@ -45,9 +45,10 @@ def race(contenders: Mapping[str, Contender], tables: Mapping[str, Any], budget:
 
 
 def race_on(work: Mapping[str, Callable[[], tuple[float, Any]]], budget: float) -> dict[str, Any]:
+    """Time all in interleaved rounds; return times and the answers of the first round."""
     first = rounds.interleaved(work, dict.fromkeys(work, 1))
     costs = {name: taken for name, [(taken, _)] in first.items()}
-    # Two rounds are enough for those that take much of a minute.
+    # Two rounds are enough for contenders that take most of a minute.
     more = rounds.interleaved(work, rounds.turns(costs, budget - sum(costs.values()), fewest=1))
     times = {name: [costs[name], *(taken for taken, _ in more[name])] for name in work}
     return {
@@ -61,5 +62,5 @@ def levels() -> list[float]:
 
 
 def points(folder: Path) -> Values:
-    """Some values of the table in this folder, of which kdi is asked the levels."""
+    """Load some values of the table in this folder, at which the levels of kdi are checked."""
     return np.load(folder.with_suffix(".npy"))

@@ -1,7 +1,7 @@
-"""Correlations: matrices, whole and with gaps, their bootstrap, and the interval of one pair, each checked, then timed.
+"""Correlations: matrices, complete and with missing values, their bootstrap, and the interval of one pair.
 
-Pearson's and Spearman's coefficients are other answers than the KD-integral's; their times are what one would spend
-instead. Where kdi gives the same answer as its neighbour, at alpha 0 or infinity, it is measured too.
+Each is checked, then timed. Pearson's and Spearman's coefficients are not those of KD-integrals; their times are there
+for comparison. kdi is also measured at alpha 0 and infinity, where its answer is the same as theirs.
 """
 
 import warnings
@@ -31,27 +31,26 @@ PAIR_ROWS = [100, 1_000]
 PAIR_RESAMPLES, QUICK_PAIR_RESAMPLES = 9_999, 999
 BUDGET_SECONDS, QUICK_BUDGET_SECONDS = 30.0, 3.0
 SEED = 0
-# Of the matrices, so many columns are held against the direct sum: two have rows that both know, whatever is missing.
+# Columns of each matrix that are checked against the direct sum: two, which share rows whatever is missing.
 CHECKED_COLUMNS = 2
-# Points a standard deviation at which the direct sum is taken; a cubic spline between them is off by 5e-8 at most.
+# Points per standard deviation at which the direct sum is taken; the error of a cubic spline between them is <= 5e-8.
 KNOTS = 30
-# Intervals are held against those of the direct sum over the same resamples, but not so many.
+# Resamples of the intervals that are checked against the direct sum.
 CHECKED_RESAMPLES = 20
 EXACT, CLOSE = 1e-12, 1e-6
-# kditransform's correlations are off by up to 7e-5 here; a bandwidth that is wrong by a tenth would show as 2e-3.
+# kditransform's correlations have errors up to 7e-5 here; a bandwidth wrong by a tenth would cause 2e-3.
 ROUGH = 2e-4
 
 Work = Mapping[str, Callable[[], Any]]
-Pace = tuple[float, int]  # seconds to spend, and the fewest rounds
+Pace = tuple[float, int]  # seconds to spend, and the minimum number of rounds
 
 
 @dataclass(frozen=True)
 class Contender:
-    """A way to compute correlations, and what they should be."""
+    """A way to compute correlations, and what its answer is checked against."""
 
     correlate: Callable[..., Any]
-    # Which coefficient it gives: that of Pearson or Spearman, or of KD-integrals with one of the kernels.
-    answer: str
+    answer: str  # the coefficient: "pearson", "spearman" or a kernel of KD-integrals
     tolerance: float
     takes_frame: bool = False
 
@@ -85,7 +84,7 @@ def scipy_interval(x: Values, y: Values, n_resamples: int) -> Any:
 
 
 def percentile(n_resamples: int) -> stats.BootstrapMethod:
-    """The same resamples at every call."""
+    """Return a percentile bootstrap with the same resamples at every call."""
     return stats.BootstrapMethod(n_resamples=n_resamples, method="percentile", rng=np.random.default_rng(SEED))
 
 
@@ -99,7 +98,7 @@ MATRICES = {
     "scipy spearmanr": Contender(scipy_matrix, "spearman", EXACT),
     "kditransform": Contender(kditransform_matrix, "polyexp", ROUGH),
 }
-# The others have no pairwise complete matrix.
+# The others do not leave missing values out pair by pair.
 GAPPED = [name for name in MATRICES if name not in ("scipy spearmanr", "kditransform")]
 INTERVALS = {
     "kdi polyexp": Contender(partial(kdi_interval, kernel="polyexp"), "polyexp", CLOSE),
@@ -110,9 +109,9 @@ INTERVALS = {
 
 
 def measure(quick: bool) -> dict[str, Any]:
-    warnings.simplefilter("ignore")  # to print one takes time that is no algorithm's
+    warnings.simplefilter("ignore")  # printing one would be timed too
     for call in matrix_work(dependent_table(200, 3), list(MATRICES)).values():
-        call()  # numba compiles and libraries load here, not in a timed round
+        call()  # numba compiles and libraries are imported here, not in a timed round
     pace = (QUICK_BUDGET_SECONDS, 1) if quick else (BUDGET_SECONDS, rounds.FEWEST)
     whole, gapped = dependent_table(*SHAPE), with_gaps(dependent_table(*GAPPED_SHAPE))
     resamples, pair_resamples = (QUICK_RESAMPLES, QUICK_PAIR_RESAMPLES) if quick else (RESAMPLES, PAIR_RESAMPLES)
@@ -125,7 +124,7 @@ def measure(quick: bool) -> dict[str, Any]:
 
 
 def dependent_table(rows: int, features: int) -> Values:
-    """Draw a lognormal table, the same one for the same arguments; all columns depend on one another."""
+    """Draw a lognormal table, the same for the same arguments, whose columns all depend on each other."""
     generator = np.random.default_rng([SEED, rows, features])
     mix = generator.normal(size=(features, features)) + 1
     return np.exp(SIGMA * generator.normal(size=(rows, features)) @ (mix / np.linalg.norm(mix, axis=0)))
@@ -138,7 +137,7 @@ def with_gaps(table: Values) -> Values:
 def matrix_work(table: Values, names: list[str]) -> Work:
     import pandas as pd
 
-    # Each has a copy of its own: kditransform's fit shifts the caller's table to and fro, which alters its last digits.
+    # Each has its own copy: kditransform's fit shifts the caller's table and back, which alters its last digits.
     return {
         name: partial(MATRICES[name].correlate, pd.DataFrame(table) if MATRICES[name].takes_frame else table.copy())
         for name in names
@@ -163,13 +162,13 @@ def measure_matrix(of: str, table: Values, names: list[str], pace: Pace) -> dict
 
 
 def measure_bootstrap(resamples: int, pace: Pace) -> dict[str, Any]:
-    """Matrices of resampled rows, the same rows for all; compare_correlations has Pearson's and Spearman's as well."""
+    """Measure matrices of resampled rows, the same for all; compare_correlations computes Pearson and Spearman too."""
     import kdi
 
-    table = np.loadtxt(HOUSING, delimiter=",", skiprows=1)[:, :-1].copy()  # the last column is no feature
+    table = np.loadtxt(HOUSING, delimiter=",", skiprows=1)[:, :-1].copy()  # the last column is the target
     what = f"{resamples} bootstrap resamples of California housing, {shape_name(*table.shape)}"
     print(f"correlation: {what}", flush=True)
-    # Drawn as compare_correlations draws its own.
+    # As compare_correlations draws its own.
     generator = np.random.default_rng(SEED)
     samples = [generator.integers(len(table), size=len(table)) for _ in range(resamples)]
     work: Work = {
@@ -205,7 +204,7 @@ def measure_interval(rows: int, resamples: int, pace: Pace) -> dict[str, Any]:
 
 
 def require_agreement(what: str, outputs: Mapping[str, Any], contenders: Mapping[str, Contender]) -> None:
-    """Those who should give the same do so, in every entry."""
+    """Raise unless contenders with the same answer agree in every entry."""
     first: dict[str, str] = {}
     for name, output in outputs.items():
         other = first.setdefault(contenders[name].answer, name)
@@ -214,18 +213,18 @@ def require_agreement(what: str, outputs: Mapping[str, Any], contenders: Mapping
 
 
 def largest_error(what: str, given: Any, exact: Any, tolerance: float) -> float:
-    error = float(np.abs(np.asarray(given) - np.asarray(exact)).max())  # pandas would pass over NaN
+    error = float(np.abs(np.asarray(given) - np.asarray(exact)).max())  # pandas would skip NaN
     require(what, error, tolerance)
     return error
 
 
 def exact_matrix(answer: str, table: Values) -> Values:
-    """What the correlations of a table without gaps should be."""
+    """Compute the correlations of a table without missing values by definition."""
     return np.corrcoef([exact_levels(answer, values) for values in table.T])
 
 
 def exact_interval(answer: str, x: Values, y: Values) -> Any:
-    """What the interval of a few resamples should be."""
+    """Compute the interval of a few resamples by definition."""
     return stats.bootstrap(
         (x, y),
         lambda *pair: exact_matrix(answer, np.transpose(pair))[0, 1],
@@ -238,7 +237,7 @@ def exact_interval(answer: str, x: Values, y: Values) -> Any:
 
 
 def exact_levels(answer: str, values: Values) -> Values:
-    """What Pearson's formula is to be applied to: the values, their ranks or their integrals by the direct sum."""
+    """Compute the arguments of Pearson's formula: the values, their ranks or their integrals by the direct sum."""
     if answer == "pearson":
         return values
     if answer == "spearman":
@@ -248,11 +247,11 @@ def exact_levels(answer: str, values: Values) -> Values:
 
 
 def run_once(work: Work) -> tuple[dict[str, Any], dict[str, float]]:
-    """What each returns, and the seconds that it takes."""
+    """Return the output of each call, and the seconds that it takes."""
     outputs, costs = {}, {}
     for name, call in work.items():
         costs[name], outputs[name] = timed(call)
-        # A second, warm run where it costs next to nothing: the first says little about how many rounds to plan.
+        # A second, warm run if it is cheap: the first is a bad estimate of how many rounds there is time for.
         if costs[name] < 0.5:
             costs[name], _ = timed(call)
     return outputs, costs
@@ -290,7 +289,7 @@ def ratio(times: dict[str, Any], name: str, other: str, kind: str = "min") -> fl
     return times[name][kind] / times[other][kind]
 
 
-# What, who, against whom, and how many times faster.
+# Measurement, contender, other contender, and how many times faster the first has to be.
 ASKED = [
     ("matrix", "kdi polyexp", "pandas spearman", 5),
     ("matrix", "kdi gaussian", "pandas spearman", 5),
@@ -306,7 +305,7 @@ def targets(results: dict[str, Any]) -> list[Target]:
 
 
 def speed_target(measured: dict[str, Any], name: str, other: str, times: int) -> Target:
-    """Judged by the minima, which a busy machine disturbs least; the medians stand beside them."""
+    """Judge by the minima, which other load on the machine affects least, and report the medians too."""
     least, median = (1 / ratio(measured["times"], name, other, kind) for kind in ("min", "median"))
     asked = f"{name}, {measured['what']}: at least {times} times faster than {other}"
     return Target(asked, f"{number(least)} times (by medians {number(median)})", least >= times)

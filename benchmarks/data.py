@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-# Skewed and heavy to the right, as incomes and counts are: the case for which one reaches for this transformation.
+# Skewed with a heavy right tail, like incomes and counts: the typical data for this transformation.
 SIGMA = 1.0
 
 

@@ -1,4 +1,4 @@
-"""The definition, summed directly in O(N·M): the witness for the answers, written apart from kdi on purpose."""
+"""The definition, summed directly in O(N·M): a reference for the answers that shares no code with kdi."""
 
 from collections.abc import Callable
 from math import factorial, pi, sqrt
@@ -12,7 +12,7 @@ ORDER = 4
 
 
 def polyexp_scale(order: int = ORDER) -> float:
-    """The polyexp bandwidth that smooths as much as a Gaussian one of width 1: 0.267260 for order 4."""
+    """Return the polyexp bandwidth that smooths as much as a Gaussian of width 1: 0.267260 for order 4."""
     terms = range(order + 1)
     beta = [1 / (factorial(i) * 2 * (order + 1)) for i in terms]
     roughness = sum(beta[i] * beta[j] * factorial(i + j) / 2 ** (i + j) for i in terms for j in terms)
@@ -21,6 +21,7 @@ def polyexp_scale(order: int = ORDER) -> float:
 
 
 def polyexp_cdf(u: Values, order: int = ORDER) -> Values:
+    """Evaluate the cumulative distribution function of the polyexp kernel."""
     distance = np.abs(u)
     # Horner's scheme for the sum over j of (order + 1 - j) distance^j / j!.
     total = np.full_like(distance, 1 / factorial(order))
@@ -32,21 +33,21 @@ def polyexp_cdf(u: Values, order: int = ORDER) -> Values:
 
 
 def kernel_density_integral(values: Values, points: Values, cdf: Callable[[Values], Values], scale: float) -> Values:
-    """T(x) at each point, for the kernel with this cdf and the bandwidth ``scale`` standard deviations."""
+    """Sum T(x) at each point, for the kernel with this cdf and a bandwidth of ``scale`` standard deviations."""
     bandwidth = scale * values.std()
     below_and_above = [values.min(), values.max()]
-    # One point at a time, so that a million values need no table of N·M entries.
+    # One point at a time: an array of N·M entries would be too large for a million values.
     integral = np.array([cdf((x - values) / bandwidth).mean() for x in [*below_and_above, *points]])
     first, last = integral[:2]
     return np.clip((integral[2:] - first) / (last - first), 0, 1)
 
 
 def exact_answer(name: str, values: Values, points: Values) -> Values:
-    """What a transform that is called ``name`` should return for one column."""
+    """Return what the transform called ``name`` must give for one column."""
     if name == "polyexp":
         return kernel_density_integral(values, points, polyexp_cdf, polyexp_scale())
     if name == "gaussian":
         return kernel_density_integral(values, points, ndtr, 1.0)
     if name == "minmax":
         return (points - values.min()) / (values.max() - values.min())
-    raise ValueError(f"no exact answer is known for {name!r}; there are 'polyexp', 'gaussian' and 'minmax'")
+    raise ValueError(f"name must be 'polyexp', 'gaussian' or 'minmax', got {name!r}")

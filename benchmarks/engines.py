@@ -1,8 +1,9 @@
-"""Dask and Spark, 1 and 2 workers: kdi's fit beside what each engine has for quantiles, time and error, the same files.
+"""Dask and Spark, 1 and 2 workers: time and error of kdi's fit and of each engine's own quantiles, on the same files.
 
-Errors are of levels, numbers from 0 to 1. The quantiles of others are held against the ranks of the data in two ways:
-by the rank of each estimated quantile, and by the level that a transformer makes of them for each of some values of the
-data. T of kdi is held against the direct sum, and at alpha = 0, where it is the quantile transformation, against ranks.
+Errors are those of levels, numbers from 0 to 1. The quantiles of others are compared with the ranks of the data in two
+ways: the rank of each estimated quantile, and the level that a transformer interpolates from them for some values of
+the data. T of kdi is compared with the direct sum, and at alpha = 0, where it is the quantile transformation, with
+ranks.
 """
 
 from collections.abc import Iterable
@@ -19,11 +20,11 @@ from benchmarks.correlation import ratio
 from benchmarks.direct import Values, exact_answer
 from benchmarks.report import Table, Target, number
 
-TIED = "integers"  # a quantile between two of them is off by all that are equal to one
+TIED = "integers"  # many equal values: a quantile between two of them is off by the share of all equal values
 KINDS = ["normal", "lognormal", "bimodal", TIED]
 ERRORS = {"error": "largest error of T", "rank_error": "of a quantile's rank", "tied_rank_error": f"the same, {TIED}"}
 FILES = 8
-FILE_ROWS, QUICK_FILE_ROWS = (1_000, 125_000, 1_250_000), (1_000, 5_000, 25_000)  # for each of the FOLDERS
+FILE_ROWS, QUICK_FILE_ROWS = (1_000, 125_000, 1_250_000), (1_000, 5_000, 25_000)  # per folder of FOLDERS
 WORKERS = [1, 2]
 COMPARED_POINTS, CHECKED_POINTS = 1_000, 6
 BUDGET_SECONDS, QUICK_BUDGET_SECONDS = 40.0, 2.0
@@ -48,7 +49,7 @@ def measure(quick: bool) -> dict[str, Any]:
 
 
 def write(folder: Path, file_rows: int) -> "Truth":
-    """The same files for all contenders, and what is true of them."""
+    """Write the files that all contenders read, and return their exact answers."""
     folder.mkdir()
     for index in range(FILES):
         parquet.write(folder / f"{index}.parquet", KINDS, [index], file_rows)
@@ -72,7 +73,7 @@ def measure_engine(name: str, engine: Any, place: Path, truths: "dict[str, Truth
 
 
 class Truth:
-    """A whole table in memory, sorted, and some of its values with their exact levels."""
+    """A table in memory, sorted, and some of its values with their exact levels."""
 
     def __init__(self, folder: Path) -> None:
         import pyarrow.parquet as pq
@@ -91,7 +92,7 @@ class Truth:
         self.sorted = table.T
 
     def errors(self, name: str, answer: Any) -> dict[str, float]:
-        """Largest errors over all columns; a wrong answer of kdi raises AssertionError."""
+        """Return the largest errors over all columns; raise AssertionError if an answer of kdi is wrong."""
         found = np.array(answer)
         if name not in KDI:
             made = map(levels_from, found, self.points.T)
@@ -116,13 +117,13 @@ def largest_difference(some: Iterable[Any], others: Iterable[Any]) -> float:
 
 
 def rank_errors(ordered: Values, quantiles: Values) -> Values:
-    """How far each level is from the ranks of its estimated quantile: those of all values that are equal to it."""
+    """Measure how far each level is from the ranks of all values that equal its estimated quantile."""
     below, up_to = (np.searchsorted(ordered, quantiles, side) / len(ordered) for side in ("left", "right"))
     return np.maximum(0, np.maximum(below - levels(), levels() - up_to))
 
 
 def middle_ranks(ordered: Values, some: Values) -> Values:
-    """The levels that a quantile transformer is after: the middle of the ranks of equal values, 0 and 1 at the ends."""
+    """Compute the levels that a quantile transformer estimates: middle ranks of equal values, 0 and 1 at the ends."""
     below, up_to = (np.searchsorted(ordered, some, side) for side in ("left", "right"))
     result = (below + up_to) / 2 / len(ordered)
     result[some == ordered[0]], result[some == ordered[-1]] = 0, 1
@@ -130,7 +131,7 @@ def middle_ranks(ordered: Values, some: Values) -> Values:
 
 
 def stretched_ranks(ordered: Values, some: Values) -> Values:
-    """T at alpha = 0: the middle of the ranks of equal values, stretched so that it is 0 and 1 at the ends."""
+    """Compute T at alpha = 0: middle ranks of equal values, scaled so that they are 0 and 1 at the ends."""
     low, high = (
         (np.searchsorted(ordered, end, "left") + np.searchsorted(ordered, end, "right")) / 2 for end in ordered[[0, -1]]
     )
@@ -139,7 +140,7 @@ def stretched_ranks(ordered: Values, some: Values) -> Values:
 
 
 def levels_from(quantiles: Values, some: Values) -> Values:
-    """What QuantileTransformer makes of quantiles: interpolated from both sides, 0 and 1 at the ends."""
+    """Interpolate levels from quantiles as QuantileTransformer does: from both sides, 0 and 1 at the ends."""
     forward = np.interp(some, quantiles, levels())
     backward = -np.interp(-some, -quantiles[::-1], -np.array(levels())[::-1])
     result = (forward + backward) / 2
@@ -148,16 +149,16 @@ def levels_from(quantiles: Values, some: Values) -> Values:
 
 
 def tables(results: dict[str, Any]) -> list[Table]:
-    gathered = []
+    found = []
     for name, engine in results["engines"].items():
         if "lacking" in engine:
-            gathered.append(Table(name, ["", "measured"], [["all", "–"]], f"Not measured: {engine['lacking']}."))
+            found.append(Table(name, ["", "measured"], [["all", "–"]], f"Not measured: {engine['lacking']}."))
             continue
         for size in reversed(engine["sizes"]):
             shape = f"{results['rows'][size]:,}×{results['columns']}"
             title = f"{name}, {shape} in {results['files']} Parquet files, seconds"
-            gathered.append(size_table(title, engine["sizes"][size], engine["left_out"]))
-    return gathered
+            found.append(size_table(title, engine["sizes"][size], engine["left_out"]))
+    return found
 
 
 def size_table(title: str, workers: dict[str, Any], left_out: dict[str, str]) -> Table:
@@ -175,11 +176,11 @@ def size_table(title: str, workers: dict[str, Any], left_out: dict[str, str]) ->
         cells += [number(largest(workers, name, kind)) for kind in ERRORS]
         rows.append([name, *cells, " + ".join(str(times[name]["rounds"]) for times in workers.values())])
     note = (
-        "Each number of workers in a process of its own, after a warm-up, in interleaved rounds, which all read the "
-        "files; ratios are of the minima. The error of T is, for kdi, against the direct sum at some values of the "
-        f"data; for alpha = 0, and for the others, whose T is interpolated between {LEVELS:,} quantiles, against the "
-        "ranks of the sorted data. The rank of a quantile is its place in the sorted data; its error is how far that "
-        "is from its level."
+        "Each number of workers has a process of its own. After a warm-up, contenders run in interleaved rounds, each "
+        "of which reads the files; ratios are of the minima. The error of T is measured against the direct sum at some "
+        "values of the data for kdi, and against the ranks of the sorted data for alpha = 0 and for the others, whose "
+        f"T is interpolated between {LEVELS:,} quantiles. The rank of a quantile is its position in the sorted data; "
+        "its error is the distance from its level."
     )
     note += "".join(f" {name} could not be measured: {reason}." for name, reason in left_out.items())
     return Table(title, header, rows, note)
@@ -191,19 +192,19 @@ def largest(workers: dict[str, Any], name: str, kind: str) -> float | None:
 
 
 def targets(results: dict[str, Any]) -> list[Target]:
-    gathered = []
+    found = []
     for name, engine in results["engines"].items():
         if "sizes" in engine:
             workers = engine["sizes"]["table"]
             what = f"{name}, {results['rows']['table']:,}×{results['columns']}"
             for other in workers["1"]:
                 if other not in KDI:
-                    gathered += ahead(what, workers, other)
-    return gathered
+                    found += ahead(what, workers, other)
+    return found
 
 
 def ahead(what: str, workers: dict[str, Any], other: str) -> list[Target]:
-    """That kdi takes less time with any number of workers, and that its error is below the smallest of the other."""
+    """Targets: kdi takes less time with any number of workers, and its error is below the smallest of the other."""
     least, median = ([ratio(times, other, "kdi", kind) for times in workers.values()] for kind in ("min", "median"))
     figures = f"{' and '.join(map(number, least))} times (by medians {' and '.join(map(number, median))})"
     error = largest(workers, "kdi", "error")

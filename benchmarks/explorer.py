@@ -1,6 +1,6 @@
 """The explorer: how long it takes to make a page, how large it is, and how long a browser takes to open and redraw it.
 
-The browser is headless Chromium. Opening ends, and a redraw is measured, where the page itself says so, by its marks.
+The browser is headless Chromium. The page itself marks when it is ready, and measures its redraws.
 """
 
 import shutil
@@ -21,10 +21,10 @@ from benchmarks.rounds import summary, timed
 
 SHAPES, QUICK_SHAPES = [(1_000_000, 10), (100_000, 50)], [(100_000, 10), (10_000, 50)]
 CALIFORNIA = "California, 20,640×9"
-PAGES, QUICK_PAGES = 5, 2  # made, and opened, of each table
+PAGES, QUICK_PAGES = 5, 2  # made and opened per table
 MOVES = 30  # of the slider
-OPENED, REDRAWN = 1000, 100  # milliseconds: what was asked for, and what people take for at once
-AGREED = 1e-6
+OPENED, REDRAWN = 1000, 100  # targets, milliseconds: people perceive a tenth of a second as immediate
+TOLERANCE = 1e-6
 
 OPTIONS = [
     "--headless=new",
@@ -82,14 +82,14 @@ def measure_table(table: Any, driver: Any, folder: Path, times: int) -> dict[str
 
 @contextmanager
 def browser(folder: Path) -> Iterator[Any]:
-    """Chromium, or None where there is none."""
+    """Start Chromium; yield None where it, chromedriver or selenium is not installed."""
     binary, driver = shutil.which("chromium") or shutil.which("google-chrome"), shutil.which("chromedriver")
     try:
         from selenium.webdriver import Chrome, ChromeOptions, ChromeService
     except ImportError:
         binary = None
     if binary is None or driver is None:
-        print("explorer: there is no selenium, Chromium or chromedriver; nothing is opened", flush=True)
+        print("explorer: selenium, Chromium or chromedriver is not installed; pages are not opened", flush=True)
         yield None
         return
     options = ChromeOptions()
@@ -104,7 +104,7 @@ def browser(folder: Path) -> Iterator[Any]:
 
 
 def open_page(driver: Any, path: Path) -> float:
-    """Milliseconds from the start of the navigation until all that is to be seen is drawn."""
+    """Return the milliseconds from the start of the navigation until everything visible is drawn."""
     from selenium.webdriver.support.ui import WebDriverWait
 
     driver.get("about:blank")
@@ -113,11 +113,11 @@ def open_page(driver: Any, path: Path) -> float:
 
 
 def check(driver: Any, column: Any) -> None:
-    """Raise AssertionError unless the page has the T that Python has."""
+    """Raise AssertionError unless the page computes the same T as Python."""
     at = np.quantile(column, np.linspace(0, 1, 200))
     exact = kdi.KDITransformer().fit(column[:, None]).transform(at[:, None])[:, 0]
     error = abs(np.array(driver.execute_script(LEVELS, at.tolist())) - exact).max()
-    require("the page's T against KDITransformer", float(error), AGREED)
+    require("the page's T against KDITransformer", float(error), TOLERANCE)
 
 
 def tables(results: dict[str, Any]) -> list[Table]:
@@ -128,17 +128,17 @@ def tables(results: dict[str, Any]) -> list[Table]:
         cells += [f(ms) if ms else None for ms in (opened, redrawn) for f in (median, max)]
         rows.append([name, *map(number, cells)])
     header = ["", "made", "median", "MB", "opened, median", "slowest", "redrawn, median", "slowest"]
-    note = f"The slider for all features is moved from end to end in {MOVES} steps; what is near the window is redrawn."
+    note = f"The slider for all features moves from end to end in {MOVES} steps; plots near the window are redrawn."
     return [Table("The explorer, milliseconds", header, rows, note)]
 
 
 def targets(results: dict[str, Any]) -> list[Target]:
-    gathered = []
+    found = []
     for name, figures in results.items():
         if "opened" not in figures:
             continue
         for asked, times, most in (("opens", figures["opened"], OPENED), ("redraws", figures["redrawn"], REDRAWN)):
-            found = median(times)
+            middle = median(times)
             text = f"the explorer's page of {name} {asked} in at most {most:,} ms"
-            gathered.append(Target(text, f"{number(found)} ms", found <= most))
-    return gathered
+            found.append(Target(text, f"{number(middle)} ms", middle <= most))
+    return found

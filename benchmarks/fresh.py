@@ -1,4 +1,4 @@
-"""Run something in a fresh Python process: for what must be measured before anything else has happened in one."""
+"""Run code in a fresh Python process, for measurements that earlier work in the same process would change."""
 
 import json
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-# A limit that the caller's shell happens to set would change what is measured.
+# Removed from the environment: limits set in the caller's shell would change what is measured.
 THREAD_LIMITS = ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "LOKY_MAX_CPU_COUNT"]
 
 

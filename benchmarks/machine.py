@@ -1,4 +1,4 @@
-"""What the figures were measured on."""
+"""The machine and the versions of libraries on which figures were measured."""
 
 import os
 import platform
@@ -18,7 +18,7 @@ def machine() -> dict[str, object]:
         "processor": _processor(),
         "cores": os.cpu_count(),
         "cores_allowed": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
-        # Figures from a busy machine should say so themselves.
+        # Recorded so that figures from a busy machine can be recognised.
         "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
         "python": platform.python_version(),
         "versions": {name: _version(name) for name in LIBRARIES},
@@ -27,7 +27,7 @@ def machine() -> dict[str, object]:
 
 
 def described(machine: dict) -> str:
-    """One line for people."""
+    """Describe the machine in one line."""
     versions = ", ".join(f"{name} {number}" for name, number in machine["versions"].items() if number)
     core = "" if machine["kdi_compiled"] else " WITHOUT its compiled core"
     return (
@@ -53,5 +53,5 @@ def _processor() -> str:
 
 
 def _is_compiled() -> bool:
-    """Whether kdi would use its extension: figures of the pure-NumPy implementation are not the package's speed."""
+    """Tell whether kdi uses its compiled core: figures of the NumPy core are not representative."""
     return find_spec("kdi._numerics._core") is not None and os.environ.get("KDI_PURE_PYTHON", "0") in ("", "0")

@@ -1,4 +1,4 @@
-"""Peak memory beyond the input while fitting and while transforming 1,000,000×10, each in a process of its own."""
+"""Peak memory beyond the input while fitting and transforming 1,000,000×10, each contender in its own process."""
 
 import ctypes
 import gc
@@ -30,10 +30,10 @@ def measure(quick: bool) -> dict[str, Any]:
 
 
 def probe(name: str, rows: int, features: int) -> dict[str, Any]:
-    """What a fresh process runs."""
+    """Measure one contender; runs in a fresh process."""
     make = CONTENDERS[name].make
     small = lognormal_table(1_000, 2)
-    # Imports, compilation and the like belong to starting up; benchmarks.start measures that.
+    # A warm-up: benchmarks.start measures imports and compilation.
     make(len(small)).fit(small).transform(small)
     table = lognormal_table(rows, features)
     estimator = make(rows)
@@ -49,10 +49,10 @@ def probe(name: str, rows: int, features: int) -> dict[str, Any]:
 
 
 def peak_growth(work: Callable[..., Any], *arguments: Any) -> tuple[float, Any]:
-    """Bytes by which resident memory rose above its level before the call, and what the call returned."""
+    """Return the bytes by which resident memory rose during the call, and the result of the call."""
     gc.collect()
     if sys.platform == "linux":
-        # Freed blocks that malloc still holds would be used again and hide what the call takes.
+        # malloc would reuse the freed blocks that it still holds, and hide what the call takes.
         ctypes.CDLL(None).malloc_trim(0)
     reset_peak()
     before = resident("VmRSS")
@@ -61,7 +61,7 @@ def peak_growth(work: Callable[..., Any], *arguments: Any) -> tuple[float, Any]:
 
 
 def reset_peak() -> bool:
-    """Lower the process's recorded peak to its present size; without it a peak below an earlier one goes unseen."""
+    """Lower the recorded peak of the process to its present size, so that a peak below an earlier one is seen."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:
@@ -70,11 +70,12 @@ def reset_peak() -> bool:
 
 
 def resident(field: str) -> float:
+    """Return the present (VmRSS) or peak (VmHWM) resident memory of this process in bytes."""
     status = Path("/proc/self/status")
     if status.exists():
         entries = dict(line.split(":", 1) for line in status.read_text().splitlines())
         return 1024 * float(entries[field].split()[0])
-    # macOS counts bytes here where Linux counts kilobytes; the peak stands in for the present size.
+    # macOS counts bytes here, Linux kilobytes; without /proc the peak is used for the present size too.
     return float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 
 
@@ -96,13 +97,13 @@ def tables(results: dict[str, Any]) -> list[Table]:
 
 
 def targets(results: dict[str, Any]) -> list[Target]:
-    gathered = []
+    found = []
     shape = f"{results['rows']:,}×{results['features']}"
     for name in ("kdi polyexp", "kdi gaussian"):
         peak = results["contenders"][name]
         fit, beyond = peak["fit"], peak["transform"] - peak["output"]
         asked = f"{name}, {shape}: memory beyond the input in fit at most {FIT_MEGABYTES} MB"
-        gathered.append(Target(asked, f"{megabytes(fit)} MB", fit <= FIT_MEGABYTES))
+        found.append(Target(asked, f"{megabytes(fit)} MB", fit <= FIT_MEGABYTES))
         asked = f"{name}, {shape}: in transform at most the output + {TRANSFORM_MEGABYTES} MB"
-        gathered.append(Target(asked, f"the output + {megabytes(beyond)} MB", beyond <= TRANSFORM_MEGABYTES))
-    return gathered
+        found.append(Target(asked, f"the output + {megabytes(beyond)} MB", beyond <= TRANSFORM_MEGABYTES))
+    return found

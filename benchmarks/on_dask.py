@@ -1,4 +1,4 @@
-"""What the processes of ``benchmarks.engines`` run on Dask: a cluster of one or two processes of one thread each."""
+"""Dask's side of ``benchmarks.engines``: a cluster of one or two processes of one thread each."""
 
 import logging
 from functools import partial
@@ -10,12 +10,13 @@ from benchmarks import contest
 
 
 def lacking() -> str | None:
+    """Say what is not installed; None if nothing is missing."""
     absent = [name for name in ("dask", "distributed") if find_spec(name) is None]
     return f"{' and '.join(absent)} not installed" if absent else None
 
 
 class Tables:
-    """The same files as a frame and as an array."""
+    """The same files as a dataframe and as an array."""
 
     def __init__(self, path: Path) -> None:
         import dask.dataframe as dd
@@ -62,7 +63,7 @@ CONTENDERS = {name: partial(kdi_levels, alpha=alpha) for name, alpha in contest.
 
 
 def probe(place: str, n_workers: int, budget: float) -> dict[str, Any]:
-    """What a fresh process runs."""
+    """Measure all contenders; runs in a fresh process."""
     from distributed import Client, LocalCluster
 
     cluster = LocalCluster(

@@ -1,4 +1,4 @@
-"""What the processes of ``benchmarks.engines`` run on Spark, in local mode with one or two cores."""
+"""Spark's side of ``benchmarks.engines``: local mode with one or two cores."""
 
 import os
 import shutil
@@ -22,6 +22,7 @@ SETTINGS = {
 
 
 def lacking() -> str | None:
+    """Say what is not installed; None if nothing is missing."""
     if find_spec("pyspark") is None:
         return "pyspark is not installed"
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
@@ -30,7 +31,7 @@ def lacking() -> str | None:
 
 
 class Frame:
-    """Files as a DataFrame, and where they are."""
+    """Files as a DataFrame, and their path."""
 
     def __init__(self, session: Any, path: Path) -> None:
         self.frame, self.path = session.read.parquet(str(path)), path
@@ -53,7 +54,7 @@ CONTENDERS = {name: partial(kdi_levels, alpha=alpha) for name, alpha in contest.
 
 
 def probe(place: str, n_workers: int, budget: float) -> dict[str, Any]:
-    """What a fresh process runs: there can be one Java machine in it, with one number of cores."""
+    """Measure all contenders; runs in a fresh process, which can have only one JVM with one number of cores."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     from pyspark.sql import SparkSession

@@ -1,4 +1,4 @@
-"""Tables on disk: columns of all kinds, drawn and written some rows at a time, which needs little memory."""
+"""Tables on disk with columns of all kinds, drawn and written in row groups, which needs little memory."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -11,12 +11,12 @@ MISSING = 0.01
 
 
 def bimodal(generator: Generator, n: int) -> Any:
-    """Two bumps a long way from zero."""
+    """Draw from two modes far from zero."""
     return 1e6 + np.where(generator.random(n) < 0.3, -5.0, 5.0) + generator.standard_normal(n)
 
 
 def zeros(generator: Generator, n: int) -> Any:
-    """Half of it nothing, as rain and expenses are."""
+    """Draw values of which half are zero, like rainfall and expenses."""
     return np.maximum(generator.laplace(size=n), 0.0)
 
 
@@ -41,7 +41,7 @@ KINDS: dict[str, Callable[[Generator, int], Any]] = {
 
 
 def write(path: Path, kinds: Iterable[str], groups: Iterable[int], group_rows: int) -> None:
-    """Write row groups, each the same whichever file it is in; with pyarrow's own settings, so compressed by snappy."""
+    """Write row groups, seeded by their number; with pyarrow's default settings, so compressed by snappy."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -54,7 +54,7 @@ def write(path: Path, kinds: Iterable[str], groups: Iterable[int], group_rows: i
 
 
 def as_array(table: Any) -> Any:
-    """A table of Arrow as one of NumPy, column-major; null is NaN."""
+    """Convert an Arrow table to a column-major NumPy array; null becomes NaN."""
     result = np.empty(table.shape, order="F")
     for j, column in enumerate(table.columns):
         result[:, j] = column.to_numpy()

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """Three significant digits without an exponent, thousands apart; a dash where there is nothing to say."""
+    """Format with three significant digits, without an exponent unless tiny, with commas; None is a dash."""
     if value is None:
         return "–"
     if value != 0 and abs(value) < 1e-3:
@@ -17,6 +17,8 @@ def number(value: float | None, digits: int = 3) -> str:
 
 @dataclass(frozen=True)
 class Table:
+    """A table of a report, with a title above and a note below."""
+
     title: str
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -37,7 +39,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Target:
-    """What was asked for, what was measured, and whether that is enough."""
+    """A target, the measured value, and whether the target is reached."""
 
     asked: str
     measured: str

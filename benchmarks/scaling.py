@@ -15,7 +15,7 @@ QUICK_ROWS = ROWS[:5]
 NAMES = ["kdi polyexp", "kdi gaussian", "MinMaxScaler"]
 PARTS = ["fit", "transform", "both"]
 BUDGET_SECONDS, QUICK_BUDGET_SECONDS = 4.0, 0.5
-# A slope fitted to eight noisy times wavers by a few hundredths; N log N alone would give 1.07 over this range.
+# A slope fitted to eight noisy times varies by a few hundredths; N log N would give 1.07 over this range.
 STEEPEST = 1.1
 
 
@@ -37,7 +37,7 @@ def measure(quick: bool) -> dict[str, Any]:
 
 
 def slope(sizes: list[int], times: list[dict[str, float]]) -> float:
-    """By least squares."""
+    """Fit the slope of log time against log N by least squares."""
     return float(np.polyfit(np.log(sizes), np.log([time["min"] for time in times]), 1)[0])
 
 
@@ -54,10 +54,10 @@ def tables(results: dict[str, Any]) -> list[Table]:
 
 def targets(results: dict[str, Any]) -> list[Target]:
     first, *_, last = results["rows"]
-    gathered = []
+    found = []
     for name in ("kdi polyexp", "kdi gaussian"):
         for part in ("fit", "transform"):
             measured = results["slopes"][name][part]
             asked = f"{name}, {part}: doubling N doubles the time, slope from {first:,} to {last:,} at most {STEEPEST}"
-            gathered.append(Target(asked, f"{measured:.2f}", measured <= STEEPEST))
-    return gathered
+            found.append(Target(asked, f"{measured:.2f}", measured <= STEEPEST))
+    return found

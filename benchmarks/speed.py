@@ -1,4 +1,4 @@
-"""Time to fit and to transform, all contenders side by side in one process, answers checked before any clock starts."""
+"""Time to fit and to transform, all contenders in one process; answers are checked before anything is timed."""
 
 import warnings
 from functools import partial
@@ -17,8 +17,8 @@ BUDGET_SECONDS, QUICK_BUDGET_SECONDS = 40.0, 3.0
 
 
 def measure(quick: bool) -> dict[str, Any]:
-    warnings.simplefilter("ignore")  # to print one takes time that is no algorithm's
-    for contender in CONTENDERS.values():  # numba compiles and libraries load here, not in a timed round
+    warnings.simplefilter("ignore")  # printing them takes time that is not the algorithm's
+    for contender in CONTENDERS.values():  # so that numba compiles and libraries load before the timed rounds
         warm_up = lognormal_table(200, 2)
         contender.make(len(warm_up)).fit(warm_up).transform(warm_up)
     budget = QUICK_BUDGET_SECONDS if quick else BUDGET_SECONDS
@@ -29,7 +29,7 @@ def measure(quick: bool) -> dict[str, Any]:
 def measure_shape(rows: int, features: int, budget: float, fewest: int) -> dict[str, Any]:
     print(f"speed: {shape_name(rows, features)}", flush=True)
     original = lognormal_table(rows, features)
-    # Each has a copy of its own: kditransform's fit shifts the caller's table to and fro, which alters its last digits.
+    # One copy per contender: kditransform's fit shifts the caller's table and back, which alters the last digits.
     tables = {name: original.copy() for name in CONTENDERS}
     errors, costs = check_answers(original, tables)
     work = {
@@ -79,7 +79,7 @@ def ratio(shape: dict[str, Any], contender: str, other: str, kind: str = "min") 
     return shape[contender]["both"][kind] / shape[other]["both"][kind]
 
 
-# Shape, against whom, and the largest share of its time that fit and transform together may take.
+# Shape, the library compared with, and the largest allowed share of its time for fit and transform together.
 ASKED = [
     ("1,000,000×10", "MinMaxScaler", 0.8),
     ("1,000,000×10", "kditransform", 1 / 60),
@@ -101,7 +101,7 @@ def targets(results: dict[str, Any]) -> list[Target]:
 
 
 def speed_target(results: dict[str, Any], shape: str, kernel: str, other: str, share: float) -> Target:
-    """Judged by the minima, which a busy machine disturbs least; the medians stand beside them."""
+    """Judge by the minima, which other load disturbs least; give the medians too."""
     least, median = (ratio(results, kernel, other, kind) for kind in ("min", "median"))
     if share > 0.5:
         asked, figures = f"at most {share:g} of {other}'s time", f"{number(least)} (by medians {number(median)})"

@@ -1,6 +1,6 @@
 """200,000,000 values in a Parquet file: kdi's fit beside pyarrow's own scan for the extremes and variances, and memory.
 
-The file is made here, in a temporary directory, and read once before any clock starts, so that all read it from the
+The file is written to a temporary directory and read once before anything is timed, so that all read it from the
 system's cache.
 """
 
@@ -23,12 +23,12 @@ from benchmarks.report import Table, Target, number
 from benchmarks.rounds import timed
 
 GROUPS, GROUP_ROWS, QUICK_GROUP_ROWS = 20, 1_000_000, 50_000
-PART = [0, 1]  # the row groups of which a fit to the stream is held against the fit in memory
+PART = [0, 1]  # row groups on which the fit to a stream is compared with the fit in memory
 BUDGET_SECONDS, QUICK_BUDGET_SECONDS = 75.0, 5.0
 FEWEST = 5
-WRITES, QUICK_WRITES = 3, 1  # times that the whole is transformed
+WRITES, QUICK_WRITES = 3, 1  # times that the whole file is transformed
 COMPARED_POINTS, CHECKED_POINTS = 1_000, 4
-BATCH_ROWS = 131_072  # as pyarrow's datasets have them
+BATCH_ROWS = 131_072  # the default of pyarrow's datasets
 SEED = 0
 FIT_MEGABYTES, OF_SCAN = 600, 1.5
 SAME, CLOSE = 1e-9, 1e-6
@@ -41,7 +41,7 @@ def kdi_fit(path: str) -> Any:
 
 
 def acero_scan(path: str) -> Any:
-    """Minimum, maximum and variance of all columns by pyarrow's own query engine, on all cores."""
+    """Find minimum, maximum and variance of all columns by pyarrow's own query engine, on all cores."""
     import pyarrow.acero as acero
     import pyarrow.dataset as ds
 
@@ -54,7 +54,7 @@ def acero_scan(path: str) -> Any:
 
 
 def batch_scan(path: str) -> None:
-    """The same of every batch; to put those of the batches together would take no time."""
+    """Find the same per batch; to combine the batches would take no time."""
     import pyarrow.compute as pc
     import pyarrow.dataset as ds
 
@@ -79,10 +79,10 @@ def read_file(path: str) -> None:
 
 
 def imports_only(path: str) -> None:
-    """What a process takes that has done nothing yet."""
+    """Import the libraries, for the memory of a process that has done nothing yet."""
     import pyarrow.dataset  # noqa: F401
 
-    import kdi  # noqa: F401
+    from kdi import KDITransformer  # noqa: F401
 
 
 FIT = "kdi.KDITransformer().fit(path)"
@@ -102,7 +102,7 @@ def kdi_write(path: str, model: str, sink: str) -> None:
 
 
 def plain_copy(path: str, model: str, sink: str) -> None:
-    """What it takes to read and write as much."""
+    """Read and write the same amount of data without a transformation."""
     import pyarrow.dataset as ds
     import pyarrow.parquet as pq
 
@@ -119,7 +119,7 @@ WRITERS: dict[str, Callable[[str, str, str], None]] = {
 
 
 def measure(quick: bool) -> dict[str, Any]:
-    warnings.simplefilter("ignore")  # to print one takes time that is no algorithm's
+    warnings.simplefilter("ignore")  # printing them takes time that is not the algorithm's
     group_rows = QUICK_GROUP_ROWS if quick else GROUP_ROWS
     with TemporaryDirectory() as directory:
         path = Path(directory) / "table.parquet"
@@ -142,7 +142,7 @@ def measure(quick: bool) -> dict[str, Any]:
 
 
 def measure_peaks(path: str) -> dict[str, Any]:
-    """Each in a process of its own."""
+    """Measure the peak memory of each in its own process."""
     peaks = {}
     for name in [IMPORTS, *CONTENDERS]:
         print(f"stream: memory, {name}", flush=True)
@@ -151,7 +151,7 @@ def measure_peaks(path: str) -> dict[str, Any]:
 
 
 def probe(name: str, path: str) -> dict[str, float]:
-    """What a fresh process runs; its peak counts everything since it began, imports too."""
+    """Run one contender in a fresh process; the peak includes imports."""
     first, _ = timed(CONTENDERS.get(name, imports_only), path)
     return {"first": 1e3 * first, "peak": resident("VmHWM") / MEGABYTE}
 
@@ -163,14 +163,14 @@ def measure_times(path: str, quick: bool) -> dict[str, Any]:
     check(outputs[FIT], outputs[SCANS[0]].to_pylist()[0])
     clocked = {name: partial(seconds, call) for name, call in work.items()}
     budget, fewest = (QUICK_BUDGET_SECONDS, 1) if quick else (BUDGET_SECONDS, FEWEST)
-    # As many turns for each: none is so slow that it would have to sit out.
+    # Equally many turns for each: none is so slow that it would have to skip rounds.
     turns = max(fewest, int(budget / sum(costs.values())))
     times = rounds.interleaved(clocked, dict.fromkeys(clocked, turns))
     return {name: {**rounds.summary(taken), "rounds": len(taken)} for name, taken in times.items()}
 
 
 def check(transformer: Any, scanned: dict[str, Any]) -> None:
-    """Raise AssertionError unless the extremes and variances are those that pyarrow finds."""
+    """Raise AssertionError unless extremes and variances are those of pyarrow."""
     for j, name in enumerate(transformer.feature_names_in_):
         extremes, variance = scanned[f"{name} min_max"], scanned[f"{name} variance"]
         require(f"minimum of {name}", abs(transformer.data_min_[j] - extremes["min"]), 0)
@@ -179,7 +179,10 @@ def check(transformer: Any, scanned: dict[str, Any]) -> None:
 
 
 def measure_accuracy(path: str) -> dict[str, float]:
-    """A part, as a stream that can be read once, against the part in memory and the direct sum; the whole's bound."""
+    """Compare a fit to a stream that can be read once with a fit in memory and with the direct sum, on some row groups.
+
+    The error bound is that of a fit to the whole file.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -196,16 +199,16 @@ def measure_accuracy(path: str) -> dict[str, float]:
     require("the fit to a stream against the fit in memory", difference, SAME)
     error = 0.0
     for values, points_of, levels_of in zip(table.T, points.T, levels.T, strict=True):
-        there = np.flatnonzero(~np.isnan(points_of))[:CHECKED_POINTS]
-        exact = exact_answer("polyexp", values[~np.isnan(values)], points_of[there])
-        error = max(error, float(abs(levels_of[there] - exact).max()))
+        checked = np.flatnonzero(~np.isnan(points_of))[:CHECKED_POINTS]
+        exact = exact_answer("polyexp", values[~np.isnan(values)], points_of[checked])
+        error = max(error, float(abs(levels_of[checked] - exact).max()))
     require("the fit to a stream against the direct sum", error, CLOSE)
     whole = kdi_fit(path)
     return {"part_rows": len(table), "difference": difference, "error": error, "bound": whole.error_bound_.max()}
 
 
 def measure_writes(path: Path, times: int) -> dict[str, Any]:
-    """Each in processes of its own, taking turns."""
+    """Time the writers in fresh processes, interleaved."""
     model, sink = path.with_name("model"), path.with_name("transformed.parquet")
     model.write_bytes(pickle.dumps(kdi_fit(str(path))))
     taken: dict[str, list[dict[str, float]]] = {name: [] for name in WRITERS}
@@ -221,7 +224,7 @@ def measure_writes(path: Path, times: int) -> dict[str, Any]:
 
 
 def probe_write(name: str, path: str, model: str, sink: str) -> dict[str, float]:
-    """What a fresh process runs."""
+    """Run one writer in a fresh process."""
     taken, _ = timed(WRITERS[name], path, model, sink)
     return {"seconds": taken, "peak": resident("VmHWM") / MEGABYTE}
 
@@ -240,15 +243,15 @@ def tables(results: dict[str, Any]) -> list[Table]:
         cells += [number(figures["first"] / 1e3), megabytes(figures["peak"]), str(figures["rounds"])]
         rows.append([name, *cells])
     shape = f"{results['rows']:,}×{results['columns']}"
-    header = ["", "minimum", "median", "ns a value", "of the faster scan", "first", "peak, MB", "rounds"]
+    header = ["", "minimum", "median", "ns per value", "of the faster scan", "first", "peak, MB", "rounds"]
     accuracy = results["accuracy"]
     note = (
         f"One file of {results['groups']} row groups, compressed by snappy, {number(results['megabytes'])} MB, in the "
-        "system's cache. Interleaved rounds in one process; ratios are of the minima. First and peak are of a fresh "
-        f"process, imports included; with kdi and pyarrow imported it takes {megabytes(results['imports'])} MB. Of "
-        f"{accuracy['part_rows']:,} rows, the fit to a stream that is read once is {number(accuracy['difference'])} "
-        f"from the fit in memory and {number(accuracy['error'])} from the direct sum; error_bound_ of the whole is "
-        f"{number(accuracy['bound'])}."
+        "system's cache. Interleaved rounds in one process; ratios are of the minima. First and peak are those of a "
+        f"fresh process, imports included; the imports of kdi and pyarrow alone take {megabytes(results['imports'])} "
+        f"MB. On {accuracy['part_rows']:,} rows, the fit to a stream that is read once differs by "
+        f"{number(accuracy['difference'])} from the fit in memory and by {number(accuracy['error'])} from the direct "
+        f"sum; error_bound_ for the whole file is {number(accuracy['bound'])}."
     )
     written = []
     for name, figures in results["writes"].items():
@@ -258,9 +261,9 @@ def tables(results: dict[str, Any]) -> list[Table]:
         Table(f"{shape} values in Parquet, fitted, seconds", header, rows, note),
         Table(
             f"{shape} values from Parquet to Parquet, seconds",
-            ["", "minimum", "median", "rows a second", "peak, MB"],
+            ["", "minimum", "median", "rows per second", "peak, MB"],
             written,
-            "Fresh processes, taking turns; the model is loaded, the result written beside the source.",
+            "Fresh processes, interleaved; the time includes loading the model and writing the result to disk.",
         ),
     ]
 

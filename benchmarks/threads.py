@@ -1,7 +1,7 @@
-"""How many threads kdi really uses when it is told how many, and what they bring.
+"""How many threads kdi uses for each setting of n_jobs, and how much time they save.
 
-Each setting runs in a process of its own. Two witnesses count threads: processor time over wall time, which a busy
-machine lowers, and the number of threads seen running or ready to run, which it does not.
+Each setting runs in its own process. Threads are counted in two ways: by processor time over wall time, which a busy
+machine lowers, and by the number of threads seen running or ready to run, which it does not.
 """
 
 import os
@@ -50,7 +50,7 @@ def alone(n_jobs: int | None, rows: int, features: int, seconds: float) -> dict[
 
 
 def minmax(rows: int, features: int, seconds: float) -> dict[str, float]:
-    """One thread by construction: what the witnesses say of it is how far they can be trusted."""
+    """Measure MinMaxScaler, which uses one thread: a check of the two ways to count."""
     table = lognormal_table(rows, features)
 
     def work() -> None:
@@ -60,7 +60,7 @@ def minmax(rows: int, features: int, seconds: float) -> dict[str, float]:
 
 
 def in_joblib_processes(n_jobs: int | None, rows: int, features: int, seconds: float) -> dict[str, float]:
-    """Two workers at a time; the one that uses more speaks for both."""
+    """Measure two workers at a time; return the larger figures of the two."""
     from joblib import Parallel, delayed
 
     both = Parallel(n_jobs=2)(delayed(alone)(n_jobs, rows, features, seconds) for _ in range(2))
@@ -68,13 +68,13 @@ def in_joblib_processes(n_jobs: int | None, rows: int, features: int, seconds: f
 
 
 def in_joblib_threads(n_jobs: int | None, rows: int, features: int, seconds: float) -> dict[str, float]:
-    """Two workers at a time in one process, whose threads can only be counted together."""
+    """Measure two workers at a time in one process, whose threads can only be counted together."""
     from joblib import Parallel, delayed
 
     table = lognormal_table(rows, features)
     work = partial(fit_transform, table, n_jobs)
     pair = Parallel(n_jobs=2, backend="threading")
-    # The main thread only asks now and then whether the two are done; on a busy machine it would be seen waiting to.
+    # The main thread only polls whether the two are done; on a busy machine it would be seen as ready to run.
     return usage(work, lambda: list(chain(*pair([delayed(repeated)(work, seconds)] * 2))), leave_out=get_native_id())
 
 
@@ -83,7 +83,7 @@ def fit_transform(table: Any, n_jobs: int | None) -> None:
 
 
 def repeated(work: Callable[[], Any], seconds: float) -> list[float]:
-    """Call it for so long, and return how long each call took."""
+    """Call repeatedly for that many seconds, and return how long each call took."""
     wall: list[float] = []
     while sum(wall) < seconds:
         wall.append(timed(work)[0])
@@ -91,12 +91,12 @@ def repeated(work: Callable[[], Any], seconds: float) -> list[float]:
 
 
 def usage(work: Callable[[], Any], run: Callable[[], list[float]], leave_out: int | None = None) -> dict[str, float]:
-    """Milliseconds of the fastest call in a run, cores that the run kept busy, threads running at the same time."""
-    work()  # the first call imports libraries, some of which start threads that spin for a moment
+    """Return the milliseconds of the fastest call, the cores kept busy, and the threads running at the same time."""
+    work()  # the first call imports libraries, some of which start threads that spin briefly
     begin, begin_cpu = perf_counter(), process_time()
     wall = run()
     cores = (process_time() - begin_cpu) / (perf_counter() - begin)
-    with RunningThreads(leave_out) as running:  # apart from the clocks: looking takes processor time itself
+    with RunningThreads(leave_out) as running:  # in a run that is not timed: counting takes processor time itself
         run()
     return {"milliseconds": 1e3 * min(wall), "cores": cores, "threads": running.most()}
 
@@ -106,7 +106,7 @@ def tables(results: dict[str, Any]) -> list[Table]:
         [name, number(used["milliseconds"]), number(used["cores"]), str(used["threads"])]
         for name, used in results["settings"].items()
     ]
-    note = f"Fit + transform, minimum; {results['cores']} cores. Cores busy is processor time over wall time."
+    note = f"Fit + transform, minimum; {results['cores']} cores. Cores busy: processor time over wall time."
     header = ["", "milliseconds", "cores busy", "threads at once"]
     return [Table(f"Threads on {results['shape']}", header, rows, note)]
 
@@ -114,10 +114,10 @@ def tables(results: dict[str, Any]) -> list[Table]:
 def targets(results: dict[str, Any]) -> list[Target]:
     allowed = {name: 1 for name in results["settings"] if name != "MinMaxScaler"}
     allowed |= {"n_jobs=2": 2, "n_jobs=None": results["cores"], "n_jobs=None, two joblib threads together": 2}
-    gathered = []
+    found = []
     for name, most in allowed.items():
         used = results["settings"][name]
         measured = f"{used['threads']}, {number(used['cores'])} cores busy"
         reached = used["threads"] <= most and used["cores"] <= most * ONE_CORE
-        gathered.append(Target(f"{name}: at most {most} thread{'s' * (most > 1)}", measured, reached))
-    return gathered
+        found.append(Target(f"{name}: at most {most} thread{'s' * (most > 1)}", measured, reached))
+    return found

@@ -1,4 +1,4 @@
-"""Count the threads of this process that run at the same time, by looking at them from one more thread."""
+"""Count the threads of this process that run at the same time, by sampling their states from one more thread."""
 
 import threading
 from pathlib import Path
@@ -7,12 +7,12 @@ from typing import Self
 
 import numpy as np
 
-# A thread that has been told to end may be seen once beside the one that waits for it.
+# A thread that ends may be seen once together with the thread that waits for it.
 RARE = 0.02
 
 
 class RunningThreads:
-    """Looks every half millisecond at how many threads of this process are running or ready to run; not at itself."""
+    """Count, every half millisecond, the other threads of this process that are running or ready to run."""
 
     def __init__(self, leave_out: int | None = None) -> None:
         self._leave_out = leave_out
@@ -35,7 +35,7 @@ class RunningThreads:
             sleep(0.0005)
 
     def most(self) -> int:
-        """The most at once that were not a rare coincidence; 0 where the system does not say (it has no /proc)."""
+        """Return the most threads at once, rare coincidences left out; 0 on a system without /proc."""
         return int(np.quantile(self._counts, 1 - RARE)) if self._counts else 0
 
 
@@ -43,5 +43,5 @@ def _is_running(task: Path) -> bool:
     try:
         # "id (name) state ...", where the name may hold spaces and brackets
         return (task / "stat").read_text().rpartition(")")[2].split()[0] == "R"
-    except OSError:  # it ended in the meantime
+    except OSError:  # the thread has ended
         return False

@@ -1,4 +1,4 @@
-"""The picture of the explorer in the README and the docs: the page of California housing in headless Chromium."""
+"""Makes the picture of the explorer in the README and the docs: California housing in headless Chromium."""
 
 import shutil
 import subprocess

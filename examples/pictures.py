@@ -1,4 +1,4 @@
-"""The pictures of the README and the docs: alpha, its tuning, where correlations disagree, and clusters."""
+"""Makes the pictures of the README and the docs: alpha, its tuning, disagreeing correlations, and clusters."""
 
 from pathlib import Path
 
@@ -16,19 +16,19 @@ from matplotlib import pyplot as plt
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
 TITLE = {"loc": "left", "fontsize": 10}
-# As in KDIDisplay, for each of the results.
+# Colours as in KDIDisplay, and a title per alpha.
 RESULTS = {
-    np.inf: ("#8a8a8a", "Min-max scaling: the outliers crowd the rest"),
-    1.0: ("#1f6fb8", "alpha = 1: both bumps, and room for each"),
+    np.inf: ("#8a8a8a", "Min-max scaling: outliers squeeze the rest"),
+    1.0: ("#1f6fb8", "alpha = 1: both peaks, well spread"),
     0.0: ("#d97706", "Quantile transform: no shape left"),
 }
 
 
 def sample() -> np.ndarray:
-    """A skewed feature with two bumps and a few outliers."""
+    """A skewed feature with two peaks and a few outliers."""
     random = np.random.default_rng(0)
-    bumps = random.lognormal(0.9, 0.3, 6000), random.normal(8.5, 0.9, 3000)
-    return np.concatenate([*bumps, random.uniform(12, 30, 40), [30.0]])
+    peaks = random.lognormal(0.9, 0.3, 6000), random.normal(8.5, 0.9, 3000)
+    return np.concatenate([*peaks, random.uniform(12, 30, 40), [30.0]])
 
 
 def draw_result(axes: Axes, values: np.ndarray, alpha: float) -> None:
@@ -42,7 +42,7 @@ def draw_result(axes: Axes, values: np.ndarray, alpha: float) -> None:
 
 
 def draw_alpha() -> Figure:
-    """The curves from one end of alpha to the other, and what three of them make of a sample."""
+    """The curves from alpha = 0 to infinity, and histograms of a sample after three of them."""
     values = sample()
     figure = plt.figure(figsize=(9.4, 4.4), layout="constrained")
     left, right = figure.subfigures(1, 2, width_ratios=(1.15, 1), wspace=0.04)
@@ -71,20 +71,20 @@ def draw_correlations() -> Figure:
 
 
 def draw_clusters() -> Figure:
-    """Two of the paper's mixtures: bumps over a thin layer of scattered values, and two exponentials."""
+    """Two of the paper's mixtures: two peaks with scattered values, and two exponentials."""
     random = np.random.default_rng(0)
-    bumps = random.normal(1, 0.75, 275), random.normal(4, 1, 150), random.uniform(0, 20, 75)
+    peaks = random.normal(1, 0.75, 275), random.normal(4, 1, 150), random.uniform(0, 20, 75)
     exponentials = random.exponential(1, 400), 10 + random.exponential(4, 100)
-    titles = "Two bumps and scattered values, N = 500", "Two exponentials, N = 500"
+    titles = "Two peaks and scattered values, N = 500", "Two exponentials, N = 500"
     figure, panels = plt.subplots(1, 2, figsize=(10.6, 3.6), layout="constrained")
-    for axes, parts, title in zip(panels, (bumps, exponentials), titles, strict=True):
-        kdi.ClusterDisplay.from_data(np.concatenate(parts), bins=50, ax=axes)
+    for axes, samples, title in zip(panels, (peaks, exponentials), titles, strict=True):
+        kdi.ClusterDisplay.from_data(np.concatenate(samples), bins=50, ax=axes)
         axes.set_title(title, **TITLE)
     return figure
 
 
 def draw_tuning() -> Figure:
-    """What each feature of California housing gains by an alpha of its own, on the training part of docs/tuning.md."""
+    """The gain of an alpha per feature for California housing, on the training part of docs/tuning.md."""
     X_train, _, y_train, _ = train_test_split(*housing(), test_size=0.3, random_state=0)
     return kdi.AlphaDisplay.from_estimator(kdi.KDITransformerCV().fit(X_train, y_train)).figure_
 

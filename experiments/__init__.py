@@ -1,1 +1,1 @@
-"""Experiments: what the documentation says of kdi's statistics, measured anew by ``python -m experiments``."""
+"""Experiments that measure what the documentation says about kdi's statistics: ``python -m experiments``."""

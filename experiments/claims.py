@@ -1,4 +1,4 @@
-"""What is claimed and what a run found: a section of RESULTS.md for each experiment, written by its run."""
+"""Claims and what a run found: one section of RESULTS.md per experiment, written by its run."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -6,13 +6,13 @@ from pathlib import Path
 
 HEAD = """# The paper's claims, and what was found
 
-Written by the runs of `python -m experiments`, a section by each; do not edit. McCarter, The Kernel Density Integral
-Transformation, TMLR 2023. What is said of a claim is said of the run that the section names."""
+Each section is written by a run of `python -m experiments`; do not edit. The paper: McCarter, The Kernel Density
+Integral Transformation, TMLR 2023. Each verdict is about the run that its section names."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """What is claimed, what was found, and whether that bears it out."""
+    """A claim, what was found, and whether the claim holds."""
 
     claimed: str
     found: str
@@ -24,17 +24,18 @@ class Claim:
 
 
 def plain(claims: Sequence[Claim]) -> str:
-    """For a terminal: two lines a claim, whatever its length."""
+    """Format for a terminal: two lines per claim, whatever its length."""
     return "\n".join(f"{claim.verdict:>3}  {claim.claimed}\n     {claim.found}" for claim in claims)
 
 
 def markdown(claims: Sequence[Claim]) -> str:
+    """Format as a table in Markdown."""
     lines = [f"| {claim.claimed} | {claim.found} | {claim.verdict} |" for claim in claims]
     return "\n".join(["| claimed | found | holds |", "| --- | --- | --- |", *lines])
 
 
 def write_section(page: Path, title: str, body: str, order: Iterable[str]) -> None:
-    """Put the section of one experiment into the page, in that order of titles, and leave the others as they are."""
+    """Write the section of one experiment into the page, in that order of titles; other sections stay as they are."""
     found = sections(page) if page.exists() else {}
     found[title] = body
     written = [f"## {name}\n\n{found[name]}" for name in order if name in found]
@@ -42,6 +43,7 @@ def write_section(page: Path, title: str, body: str, order: Iterable[str]) -> No
 
 
 def sections(page: Path) -> dict[str, str]:
+    """Read the sections of the page, by title."""
     _, *parts = page.read_text(encoding="utf-8").split("\n## ")
     found = (part.partition("\n\n") for part in parts)
     return {title: body.strip() for title, _, body in found}

@@ -1,8 +1,8 @@
 """Accuracy of PCA to two components and Gaussian naive Bayes after each transformer (the paper's 3.1.1).
 
-How splits are made and how alpha is chosen: experiments/sweeps.py. What "ahead", "behind" and "tied" mean:
-experiments/sweep_pages.py. "Between" two methods is ahead of one and behind the other, and the tuned alpha is
-"non-inferior or better" where it is not behind. The ranks are those of the means, however near these are.
+experiments/sweeps.py says how splits are made and alpha is chosen; experiments/sweep_pages.py defines "ahead", "behind"
+and "tied". "Between" two methods is ahead of one and behind the other, and the tuned alpha is "non-inferior or better"
+where it is not behind. The ranks are those of the means, however close these are.
 """
 
 from matplotlib.figure import Figure
@@ -19,7 +19,7 @@ TITLE = "Classification: PCA and naive Bayes"
 QUICK = ("wine", "iris")
 TUNING_FREE = (MIN_MAX, Z_SCORE, QUANTILE, KDI)
 ORDINALS = ("first", "second", "third", "last")
-RANKS = {"wine": 0, "iris": 1, "penguins": 1, "hawks": 1}  # how many of these are ahead of alpha = 1
+RANKS = {"wine": 0, "iris": 1, "penguins": 1, "hawks": 1}  # how many of the tuning-free methods beat alpha = 1
 RULES = f'{sweep_pages.RULE} "Between" two methods: ahead of one, behind the other.'
 EXPECTED = (
     Expected("wine", KDI, "ahead of", (MIN_MAX, QUANTILE)),
@@ -56,7 +56,7 @@ def rank_claim(rows: list[Row]) -> Claim:
         values = {method: float(sweep_pages.of_method(sample, method)["value"]) for method in TUNING_FREE}
         found[sample[0]["data"]] = sum(value > values[KDI] for value in values.values())
     wanted = {data: RANKS[data] for data in found}
-    claimed = f"{KDI} among the four that need no tuning, by their means: {ranked(wanted)}"
+    claimed = f"rank of {KDI} among the four methods without tuning, by their means: {ranked(wanted)}"
     return Claim(claimed, ranked(found), found == wanted)
 
 

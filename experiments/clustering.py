@@ -1,12 +1,12 @@
-"""How many clusters `kdi.cluster` finds, and how well, beside other methods; and what `significance` does to that.
+"""The number and the quality of clusters by `kdi.cluster` and other methods, and the effect of `significance`.
 
-All methods see the same samples of the paper's five mixtures. The labels of its notebook are those of the components
-in the order in which they are drawn, but its values are sorted, so that its adjusted Rand index (ARI) compares the
-clusters with labels of other values. Here labels stay with their values (`ari`); what the notebook computes stands
-beside it (`notebook_ari`). `clusters_shown` is the number of clusters in the one sample that is drawn.
+All methods use the same samples of the paper's five mixtures. The notebook of the paper sorts the values without their
+labels, so that its adjusted Rand index (ARI) compares clusters with labels of other values. Here labels stay with their
+values (`ari`); the index of the notebook is `notebook_ari`. `clusters_shown` is the number of clusters in the one
+sample that is plotted.
 
-The recommended `significance` is chosen on other samples: how often it leaves samples from one peak in one piece, and
-mixtures in as many as they have.
+The recommended `significance` is chosen on other samples, by how often it keeps samples from one peak in one cluster
+and finds the right number of clusters in mixtures.
 """
 
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ from experiments.clustering_methods import (
     usable,
 )
 from experiments.clustering_tables import tables
-from experiments.libraries import installed, say_missing
+from experiments.libraries import installed, print_missing
 from experiments.progress import Size, Task, hashed, run, task_key
 from experiments.rows import Row, grouped
 from kdi._clustering.valleys import Pruning
@@ -50,19 +50,19 @@ TITLE = "Clustering univariate data"
 LIBRARIES = (THEIRS,) if installed(THEIRS) else ()
 SIZES = (100, 200, 500, 1000, 2000, 5000)
 SEEDS = 20
-SEEDS_A_TASK = 10  # some 15 s at the largest size
-FRESH_MIXTURES, FRESH_UNIMODAL = 100, 400  # samples a cell
+SEEDS_PER_TASK = 10  # about 15 s at the largest size
+FRESH_MIXTURES, FRESH_UNIMODAL = 100, 400  # samples per cell of the tables
 
 
 def measure(size: Size) -> list[Row]:
     quick = size == "quick"
-    say_missing([THEIRS])
+    print_missing([THEIRS])
     sizes, seeds = (SIZES[:2], 2) if quick else (SIZES, SEEDS)
     tasks = [
-        compared_task(data, n, range(begin, min(begin + SEEDS_A_TASK, seeds)))
+        compared_task(data, n, range(begin, min(begin + SEEDS_PER_TASK, seeds)))
         for data in MIXTURES
         for n in sizes
-        for begin in range(0, seeds, SEEDS_A_TASK)
+        for begin in range(0, seeds, SEEDS_PER_TASK)
     ]
     counts = (5, 10) if quick else (FRESH_MIXTURES, FRESH_UNIMODAL)
     tasks += [fresh_task(data, n, counts[data not in MIXTURES]) for data in (*MIXTURES, *UNIMODAL, FLAT) for n in sizes]
@@ -72,7 +72,7 @@ def measure(size: Size) -> list[Row]:
 
 
 def key(*parts: Any, libraries: tuple[str, ...] = ()) -> str:
-    """Rows that another version of these three files measured are measured anew."""
+    """Return the cache key of rows; it changes with the source of this module and of the methods."""
     methods = hashed(Path(module.__file__) for module in (clustering_methods, hdbscan_epsilon))
     return task_key(__file__, *parts, methods, libraries=libraries)
 
@@ -88,7 +88,7 @@ def compared_task(data: str, n: int, seeds: range) -> Task:
 
 
 def compared(data: str, n: int, seeds: range, names: list[str]) -> list[Row]:
-    """A row a sample and method."""
+    """Cluster samples by all methods: one row per sample and method."""
     found = []
     for seed in seeds:
         values, truth = mixture(data, n, seed)
@@ -105,7 +105,7 @@ def compared(data: str, n: int, seeds: range, names: list[str]) -> list[Row]:
 
 
 def boundary_difference(values: Floats) -> float:
-    """How far kdi's boundaries are from kditransform's, at most, in units of the KD-integral; 0 if numbers differ."""
+    """Return the largest distance of kdi's boundaries from kditransform's, in the KD-integral; 0 if numbers differ."""
     from kditransform import KDIDiscretizer
 
     ours = kdi.cluster(values).boundaries
@@ -117,7 +117,7 @@ def boundary_difference(values: Floats) -> float:
 
 
 def summarised(samples: list[Row]) -> list[Row]:
-    """One row a mixture, size and method, and one for how kdi and kditransform agree."""
+    """Summarise samples: one row per mixture, size and method, and one for the agreement of kdi and kditransform."""
     rows = []
     for (data, n), cell in grouped(samples, "data", "n").items():
         methods = {name: own for (name,), own in grouped(cell, "method").items()}
@@ -150,9 +150,9 @@ def fresh_task(data: str, n: int, count: int) -> Task:
 def fresh(data: str, n: int, count: int) -> list[Row]:
     counts: dict[str, list[int]] = {name: [] for name in fresh_names()}
     for values in fresh_samples(data, n, count):
-        found = kdi.cluster(values, alpha=np.inf if data == FLAT else 1.0)._valleys
+        found = kdi.cluster(values, alpha=np.inf if data == FLAT else 1.0).valleys
         for name, level in fresh_names().items():
-            counts[name].append(Pruning(significance=level)(found).n_clusters)
+            counts[name].append(Pruning(significance=level).apply(found).n_clusters)
     return [row("significance", data, n, name, found) for name, found in counts.items()]
 
 

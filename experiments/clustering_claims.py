@@ -1,4 +1,4 @@
-"""What the paper says of clustering univariate data, judged by the rows of the experiment as RULES says."""
+"""The paper's claims about clustering univariate data, judged by the rows of the experiment according to RULES."""
 
 from collections.abc import Iterable
 
@@ -8,17 +8,17 @@ from experiments.claims import Claim
 from experiments.clustering_methods import MIXTURES, OURS, PAPER, SHOWN_SEED
 from experiments.rows import Row, chosen
 
-HALF = 0.5  # of samples: a method is right if it is so in more
+HALF = 0.5  # share of samples above which a method is right
 HIGH = 0.9
 SLIGHT, AGGRESSIVE = 1.5, 2.0  # times the true number
-ERRORS = 2  # standard errors that a difference has to exceed
+ERRORS = 2  # standard errors that a difference must exceed
 SHOWN_SIZE, LARGE = 500, 1000
 GMM, BAYESIAN, KMEANS = "GMM, BIC", "Bayesian GMM", "KMeans, silhouette"
 FIRST_TWO = ("mixture 1", "mixture 2")
 
 RULES = f"""K̂ is the number of clusters that a method finds, K the number of components of the mixture, and *accuracy*
 the share of samples with K̂ = K. At N = {SHOWN_SIZE}, a method *infers K*, or *is right* on a mixture, if it does so in
-more than half of the samples, and *fails* otherwise; the paper looks at one sample a mixture, of which K̂ is given too.
+more than half of the samples, and *fails* otherwise; the paper shows one sample per mixture, whose K̂ is given, too.
 A method *overestimates slightly* if the mean of K̂ / K over samples and mixtures is above 1 and below {SLIGHT:g}, and
 *aggressively* if that is at least {AGGRESSIVE:g}. Accuracy is *high* from {HIGH:g} on, and a method *struggles* if its
 accuracy is below {HIGH:g} on each of the mixtures named. A method *outperforms* another if its mean accuracy is higher
@@ -34,7 +34,7 @@ def claims(rows: list[Row]) -> list[Claim]:
 
 
 def shown_size(rows: Iterable[Row]) -> int:
-    """N = 500, or what stands for it."""
+    """Return N = 500, or the largest N of a quick run."""
     sizes = {int(one["n"]) for one in rows}
     return SHOWN_SIZE if SHOWN_SIZE in sizes else max(sizes)
 
@@ -54,7 +54,7 @@ class Cells:
     def numbers(
         self, what: str, method: str, sizes: Iterable[int] | None = None, data: Iterable[str] = tuple(MIXTURES)
     ) -> list[float]:
-        """Of all mixtures at N = 500, unless others are asked for; size by size."""
+        """Return one number per size and mixture, by default for all mixtures at N = 500."""
         sizes = [self.shown_size] if sizes is None else sizes
         return [float(self.found[name, n, method][what]) for n in sizes for name in data]
 
@@ -92,7 +92,7 @@ def only_right(claimed: str, cells: Cells) -> Claim:
 
 
 def pattern(claimed: str, cells: Cells, method: str, expected: str) -> Claim:
-    """Mixture by mixture: + is right, - is wrong, and of . nothing is claimed."""
+    """Compare with the claim for each mixture: + is right, - is wrong, . is not claimed."""
     signs = ["+" if share > HALF else "-" for share in cells.numbers("right", method)]
     holds = all(sign in (own, ".") for sign, own in zip(expected, signs, strict=True))
     return Claim(claimed, described(cells, method), holds)
@@ -100,7 +100,7 @@ def pattern(claimed: str, cells: Cells, method: str, expected: str) -> Claim:
 
 def described(cells: Cells, method: str) -> str:
     shares = ", ".join(f"{share:.2f}" for share in cells.numbers("right", method))
-    return f"right in {shares} of {cells.runs} samples a mixture; {shown(cells, method)}"
+    return f"right in {shares} of {cells.runs} samples per mixture; {shown(cells, method)}"
 
 
 def shown(cells: Cells, method: str) -> str:
@@ -141,7 +141,7 @@ def only_high(cells: Cells) -> Claim:
 
 
 def outperformed(cells: Cells, method: str) -> Claim:
-    """On the first two mixtures at small N."""
+    """Compare a method with KD-integral on the first two mixtures at small N."""
     ours, theirs = (cells.numbers("right", name, cells.small, FIRST_TWO) for name in (OURS, method))
     variances = [share * (1 - share) / cells.runs for share in (*ours, *theirs)]
     error = float(np.sqrt(np.sum(variances))) / len(ours)

@@ -1,4 +1,4 @@
-"""The two figures of clustering: one sample a mixture in the colours of its clusters, and all sizes of the sample."""
+"""The two figures of clustering: one sample per mixture in the colours of its clusters, and all sample sizes."""
 
 from collections.abc import Iterator
 from itertools import cycle
@@ -29,7 +29,7 @@ from experiments.rows import Row, chosen
 BINS = 40
 RIGHT, WRONG = "#1a7431", "#b3261e"
 NOISE = "#c3c7cb"
-# In turn, from left to right: clusters beside each other have different colours, however many there are.
+# Used in turn from left to right, so that adjacent clusters have different colours, however many there are.
 CLUSTERS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00")
 LINES: dict[str, dict[str, Any]] = {
     OURS: {"color": COLOURS[KDI], "marker": MARKERS[KDI]},
@@ -51,25 +51,25 @@ def figures(rows: list[Row]) -> dict[str, Figure]:
     return {"clustering_500": samples_figure(shown_size(own)), "clustering_n": sizes_figure(own)}
 
 
-# One sample a mixture.
+# One sample per mixture.
 
 
 def samples_figure(n: int) -> Figure:
-    """The labels are not in the rows: this one sample is clustered again."""
+    """Cluster one sample again, since the rows do not hold its labels, and plot it."""
     figure = new_figure(10, 10.5)
     panels = figure.subplots(1 + len(PAPER), len(MIXTURES), sharex="col", sharey="col")
     for column, (data, parts) in zip(panels.T, MIXTURES.items(), strict=True):
         values, truth = mixture(data, n, SHOWN_SEED)
         column[0].set_title(data)
         draw_clusters(column[0], values, truth)
-        say(column[0], f"$K$ = {len(parts)}", "black")
+        add_note(column[0], f"$K$ = {len(parts)}", "black")
         for axes, method in zip(column[1:], PAPER, strict=True):
             with quietly():
                 labels = METHODS[method](values, SHOWN_SEED)
             draw_clusters(axes, values, labels)
             found = n_clusters(labels)
             right = found == len(parts)
-            say(axes, f"$\\hat{{K}}$ = {found} {'✓' if right else '✗'}", RIGHT if right else WRONG)
+            add_note(axes, f"$\\hat{{K}}$ = {found} {'✓' if right else '✗'}", RIGHT if right else WRONG)
     for axes, name in zip(panels[:, 0], ["true", *PAPER.values()], strict=True):
         axes.set_ylabel(fill(name, 14), rotation=0, ha="right", va="center")
     figure.supxlabel(
@@ -81,13 +81,13 @@ def samples_figure(n: int) -> Figure:
 
 
 def draw_clusters(axes: Axes, values: Floats, labels: Labels) -> None:
-    """A histogram in which the parts of the clusters stand upon each other."""
+    """Draw a stacked histogram of the clusters."""
     edges = np.histogram_bin_edges(values, BINS)
     below = np.zeros(BINS)
     for own, colour in coloured(values, labels):
         above = below + np.histogram(own, edges)[0]
         filled = np.flatnonzero(above > below)
-        begin, end = filled[0], filled[-1] + 1  # the file stays small
+        begin, end = filled[0], filled[-1] + 1  # keeps the file small
         axes.stairs(above[begin:end], edges[begin : end + 1], baseline=below[begin:end], fill=True, color=colour)
         below = above
     axes.set_yticks([])
@@ -96,15 +96,15 @@ def draw_clusters(axes: Axes, values: Floats, labels: Labels) -> None:
 
 
 def coloured(values: Floats, labels: Labels) -> Iterator[tuple[Floats, str]]:
-    """The values of each cluster, from left to right, and then the noise."""
+    """Yield the values and the colour of each cluster, from left to right, and then of the noise."""
     found = [values[labels == label] for label in np.unique(labels[labels >= 0])]
     yield from zip(sorted(found, key=np.mean), cycle(CLUSTERS))
     if (labels < 0).any():
         yield values[labels < 0], NOISE
 
 
-def say(axes: Axes, text: str, colour: str) -> None:
-    """Where none of the mixtures is high."""
+def add_note(axes: Axes, text: str, colour: str) -> None:
+    """Write a note where none of the mixtures is high."""
     axes.text(0.62, 0.95, text, color=colour, transform=axes.transAxes, ha="center", va="top", weight="bold")
 
 
@@ -119,7 +119,7 @@ def sizes_figure(rows: list[Row]) -> Figure:
         draw_clusters(column[0], *mixture(data, sizes[-1], SHOWN_SEED))
         column[0].set_title(f"{data}, $K$ = {len(MIXTURES[data])}")
         for axes, (what, _) in zip(column[1:], PANELS, strict=True):
-            # Each upon those before it, and smaller: where several methods are right, all are seen.
+            # Each marker is drawn over the ones before it, and is smaller, so that equal results are all visible.
             for (method, line), size, width in zip(LINES.items(), MARKER_SIZES, LINE_WIDTHS, strict=True):
                 own = {int(one["n"]): float(one[what]) for one in chosen(rows, data=data, method=method)}
                 look = line | {"markersize": size, "linewidth": width}

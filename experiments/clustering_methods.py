@@ -1,7 +1,7 @@
-"""The paper's five mixtures, other samples, and the methods that are asked for their clusters.
+"""The paper's five mixtures, other samples, and the clustering methods that are compared.
 
-The samples of the mixtures are those of the paper: the components in fixed shares, drawn one after the other from the
-seeds 0 to 19, as its notebook draws them.
+The samples of the mixtures are those of the paper's notebook: the components in fixed shares, drawn one after the other
+from the seeds 0 to 19.
 """
 
 import warnings
@@ -30,10 +30,10 @@ Part = tuple[float, Callable[[Any, int], Floats]]  # share of the sample, and ho
 OURS, THEIRS = "kdi", "kditransform"
 LEVELS = (0.4, 0.3, 0.2, 0.1, 0.05, 0.01)  # of significance
 SHOWN_LEVELS = (0.3, 0.1, 0.05, 0.01)
-SHOWN_SEED = 1  # of the one sample a mixture that is drawn: the paper's notebook takes it for its figure
+SHOWN_SEED = 1  # of the one sample per mixture that is plotted, as in the paper's notebook
 FRESH = 1000  # the first of the seeds on which `significance` is chosen
 MOST_CLUSTERS = 10
-GRID = 2000  # positions at which the plain and the adaptive density are looked at
+GRID = 2000  # positions at which the plain and the adaptive density are evaluated
 
 MIXTURES: dict[str, list[Part]] = {
     "mixture 1": [
@@ -58,9 +58,9 @@ UNIMODAL: dict[str, Callable[[Any, int], Floats]] = {
     "t, 2 df": lambda rng, n: rng.standard_t(2, size=n),
     "uniform": lambda rng, n: rng.uniform(size=n),
 }
-# With alpha = inf the integral is a straight line, and its density flat: all of its valleys are there by chance.
+# With alpha = inf the integral is a straight line, and its density flat: all of its valleys are due to chance.
 FLAT = "uniform, α = ∞"
-# The level is judged by these. A uniform sample has peaks at both ends of its KD-integral at α = 1, not by chance.
+# The level is chosen on these. A uniform sample has peaks at both ends of its KD-integral at α = 1, not by chance.
 JUDGED = ("normal", "exponential", "lognormal", "t, 2 df")
 
 
@@ -68,7 +68,7 @@ JUDGED = ("normal", "exponential", "lognormal", "t, 2 df")
 
 
 def mixture(data: str, n: int, seed: int) -> tuple[Floats, Labels]:
-    """Values and the components that they come from: all five mixtures come from one seed, one after the other."""
+    """Return values and their components; the notebook draws all five mixtures from one seed, one after the other."""
     rng = np.random.RandomState(seed)  # the paper's notebook seeds the global one
     for name, parts in MIXTURES.items():
         counts = [round(share * n) for share, _ in parts]
@@ -92,7 +92,7 @@ def kdi_labels(values: Floats, seed: int, significance: float | None = None) -> 
 def kditransform_labels(values: Floats, seed: int) -> Labels:
     from kditransform import KDIDiscretizer
 
-    # Copies, since it alters the caller's array; and the boundaries, since it cannot transform where there are none.
+    # Pass copies, since it changes the caller's array; use its boundaries, since it cannot transform without any.
     found = KDIDiscretizer().fit(values[:, None].copy())
     levels = found.kdit_.transform(values[:, None].copy())[:, 0]
     return np.searchsorted(found.kdd_.boundaries_[0], levels)
@@ -104,7 +104,7 @@ def kmeans_labels(values: Floats, seed: int) -> Labels:
 
 
 def silhouette(values: Floats, labels: Labels) -> float:
-    """Mean silhouette of clusters that follow each other on a line: of all values, by cumulative sums.
+    """Return the mean silhouette of clusters that are intervals, from cumulative sums.
 
     The mean distance of a value from another such cluster is its distance from the mean of that cluster.
     """
@@ -138,13 +138,13 @@ def bayesian_labels(values: Floats, seed: int) -> Labels:
 
 
 def meanshift_labels(values: Floats, seed: int) -> Labels:
-    """With the bandwidth that the paper's notebook takes."""
+    """Cluster with the bandwidth of the paper's notebook."""
     bandwidth = estimate_bandwidth(values[:, None], quantile=0.2, n_samples=500, random_state=seed)
     return MeanShift(bandwidth=bandwidth, bin_seeding=True).fit_predict(values[:, None])
 
 
 def hdbscan_labels(values: Floats, seed: int) -> Labels:
-    """-1 where it calls a value noise."""
+    """Cluster with the paper's parameters; noise is -1."""
     return hdbscan(values, min_cluster_size=5, epsilon=0.5)
 
 
@@ -160,7 +160,7 @@ def minima_labels(values: Floats, seed: int, sensitivity: float = 0.0) -> Labels
 
 
 def density(values: Floats, bandwidths: Floats, places: Floats) -> Floats:
-    """Gaussian kernels at the values, each with a bandwidth of its own."""
+    """Evaluate a density of Gaussian kernels, each with its own bandwidth."""
     found = np.empty(len(places))
     for rows in np.array_split(np.arange(len(places)), len(places) // 100 + 1):
         found[rows] = np.exp(-0.5 * ((places[rows, None] - values) / bandwidths) ** 2) @ (1 / bandwidths)
@@ -180,7 +180,7 @@ METHODS: dict[str, Callable[[Floats, int], Labels]] = {
     "adaptive KDE minima": partial(minima_labels, sensitivity=0.5),
 }
 
-# What the paper compares, under its names.
+# The methods that the paper compares, under its names.
 PAPER = {
     OURS: "KD-integral",
     "KMeans, silhouette": "KMeans + silhouette",
@@ -194,25 +194,25 @@ PAPER = {
 
 
 def usable() -> list[str]:
-    """The methods that can be run here: only the `bench` extra has kditransform."""
+    """Return the methods whose libraries are installed: kditransform is part of the `bench` extra."""
     return [name for name in METHODS if name != THEIRS or installed(THEIRS)]
 
 
 def n_clusters(labels: Labels) -> int:
-    """Noise, which is -1, is no cluster."""
+    """Count the clusters; noise, which is -1, is not counted."""
     return len(np.unique(labels[labels >= 0]))
 
 
 def fresh_names() -> dict[str, float | None]:
-    """kdi at every level of significance."""
+    """Return the names of kdi at every level of significance."""
     return {OURS: None, **{f"kdi, significance {level:g}": level for level in LEVELS}}
 
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Methods are called within this, without warnings that say nothing here and without threads."""
-    # One thread: samples this small are clustered many times slower by threads that wait for each other.
+    """Suppress irrelevant warnings and run methods in one thread."""
+    # Samples this small are clustered many times slower by several threads, which wait for each other.
     with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # of mixtures with more components than there are
-        warnings.filterwarnings("ignore", message=".*centroids.*boundaries")  # of kditransform's grid
+        warnings.simplefilter("ignore", ConvergenceWarning)  # mixtures with more components than the data has
+        warnings.filterwarnings("ignore", message=".*centroids.*boundaries")  # from the grid of kditransform
         yield

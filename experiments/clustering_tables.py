@@ -1,4 +1,4 @@
-"""The rows of the clustering experiment as people read them."""
+"""The tables of the clustering experiment."""
 
 from collections.abc import Callable, Iterable
 
@@ -20,7 +20,7 @@ def tables(rows: list[Row]) -> list[Table]:
         summary_table("Adjusted Rand index against the true labels, mean over the five mixtures", compared, "ari"),
     ]
     agreement = chosen(rows, measured="agreement")
-    found += [agreement_table(agreement)] if agreement else []  # not where kditransform is missing
+    found += [agreement_table(agreement)] if agreement else []  # empty where kditransform is missing
     found.append(notebook_table(compared))
     levels = chosen(rows, measured="significance")
     found += [false_table(levels), power_table(levels), choice_table(levels)]
@@ -42,11 +42,11 @@ def summary_table(title: str, rows: list[Row], what: str) -> Table:
     for method in values(rows, "method"):
         cells = [np.mean([float(one[what]) for one in chosen(rows, n=n, method=method)]) for n in values(rows, "n")]
         body.append([method, *(f"{cell:.3f}" for cell in cells)])
-    return Table(title, ["", *map(shown, values(rows, "n"))], body, f"{rows[0]['runs']} seeds a mixture.")
+    return Table(title, ["", *map(shown, values(rows, "n"))], body, f"{rows[0]['runs']} seeds per mixture.")
 
 
 def values(rows: list[Row], name: str) -> list[str]:
-    """All sizes, or all methods that could be run, in the order of the rows."""
+    """Return all sizes, or all methods that were run, in the order of the rows."""
     return [value for (value,) in grouped(rows, name)]
 
 
@@ -63,7 +63,7 @@ def agreement_table(rows: list[Row]) -> Table:
         apart = max(float(one["boundaries_apart"]) for one in here)
         body.append([shown(n), f"{sum(int(one['runs']) for one in here)}", f"{differ}", f"{apart:.1e}"])
     header = ["", "runs", "with another number of clusters", "largest distance of a boundary"]
-    note = "Distances in units of the KD-integral, whose range is 1; kditransform looks at a grid of steps of 1e-3."
+    note = "Distances in units of the KD-integral, whose range is 1; kditransform evaluates a grid of steps of 1e-3."
     return Table("kdi and kditransform on the same samples", header, body, note)
 
 
@@ -79,7 +79,7 @@ def notebook_table(rows: list[Row]) -> Table:
 
 
 def level_lines(rows: list[Row], data: Iterable[str], wanted: Callable[[float], float]) -> list[list[str]]:
-    """A line for each of the data and sizes, with all levels."""
+    """Return one line per data set and size, with all levels."""
     cells = {(one["data"], one["n"], one["method"]): wanted(float(one["right"])) for one in rows}
     return [
         [name, f"{int(n):,}", *(f"{cells[name, n, method]:.3f}" for method in fresh_names())]
@@ -95,19 +95,19 @@ def level_header() -> list[str]:
 def false_table(rows: list[Row]) -> Table:
     body = level_lines(rows, (*UNIMODAL, FLAT), lambda right: 1 - right)
     runs = chosen(rows, data=FLAT)[0]["runs"]
-    note = f"{runs} samples a cell, others than in the tables of methods. The last lines are of a flat density."
+    note = f"{runs} samples per cell, others than in the tables of methods. The last lines are for a flat density."
     return Table("Share of samples from one peak that are split, by significance", level_header(), body, note)
 
 
 def power_table(rows: list[Row]) -> Table:
     body = level_lines(rows, MIXTURES, lambda right: right)
     runs = next(one["runs"] for one in rows if one["data"] in MIXTURES)
-    note = f"{runs} samples a cell, others than in the tables of methods."
+    note = f"{runs} samples per cell, others than in the tables of methods."
     return Table("Share of runs with the right number of clusters, by significance", level_header(), body, note)
 
 
 def choice_table(rows: list[Row]) -> Table:
-    """The means of the two tables above, and the level that follows."""
+    """Return the means of the two tables above, and the level that follows from them."""
     split, right = {}, {}
     for name in fresh_names():
         own = chosen(rows, method=name)

@@ -1,4 +1,4 @@
-"""One method against another over many data sets: wins, losses, ties, and Wilcoxon's signed-rank test."""
+"""Two methods compared over many data sets: wins, losses, ties, and Wilcoxon's signed-rank test."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import wilcoxon
 
-DIGITS = 6  # of the scores that are written: what is less apart is a tie
+DIGITS = 6  # of the scores in the rows: smaller differences are ties
 
 
 class Contest(NamedTuple):
@@ -17,13 +17,14 @@ class Contest(NamedTuple):
     one_sided: float  # small where the first is better
 
 
-def contest(own: ArrayLike, beside: ArrayLike) -> Contest:
-    apart = np.round(np.subtract(own, beside), DIGITS)
-    wins, losses = int((apart > 0).sum()), int((apart < 0).sum())
+def contest(own: ArrayLike, other: ArrayLike) -> Contest:
+    """Compare the scores of two methods on the same sets."""
+    differences = np.round(np.subtract(own, other), DIGITS)
+    wins, losses = int((differences > 0).sum()), int((differences < 0).sum())
     if not wins + losses:
-        return Contest(0, 0, len(apart), 1.0, 1.0)
-    two_sided, one_sided = (float(wilcoxon(apart, alternative=kind).pvalue) for kind in ("two-sided", "greater"))
-    return Contest(wins, losses, len(apart) - wins - losses, two_sided, one_sided)
+        return Contest(0, 0, len(differences), 1.0, 1.0)
+    two_sided, one_sided = (float(wilcoxon(differences, alternative=kind).pvalue) for kind in ("two-sided", "greater"))
+    return Contest(wins, losses, len(differences) - wins - losses, two_sided, one_sided)
 
 
 def p_value(probability: float) -> str:

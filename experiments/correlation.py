@@ -1,10 +1,10 @@
 """Pearson's, Spearman's and the KD-integral correlation (alpha = 1): simulated cases, and California housing.
 
-- simulated: the paper's three cases of 100 pairs, from the seed of its notebook and, since one draw says little, from
-  others;
+- simulated: the paper's three cases of 100 pairs, from the seed of its notebook and, because one draw is weak evidence,
+  from others;
 - california: all pairs of the eight features, as in the author's notebook, with standard deviations from bootstraps of
   the rows. Pairs with the target, the median house value, are measured too but belong to no claim (`with target`);
-- outliers excluded: the highlighted pairs once more, without the rows beyond the 99th percentile of either column.
+- outliers excluded: the highlighted pairs again, without the rows beyond the 99th percentile of either column.
 """
 
 from functools import partial
@@ -54,7 +54,7 @@ def measure(size: Size) -> list[Row]:
 
 
 def key(*parts: Any) -> str:
-    """Rows that another version of these two files measured are measured anew."""
+    """Identify a task, so that rows of another version of these two files are measured anew."""
     return task_key(__file__, *parts, hashed([Path(correlation_data.__file__)]))
 
 
@@ -71,12 +71,12 @@ def simulations(seeds: int) -> list[Row]:
 
 
 def all_pairs(n_rows: int | None, bootstraps: int) -> list[Row]:
-    """Pairs of features and those with the target, the largest disagreement with Pearson first."""
+    """Measure pairs of features and pairs with the target, the largest disagreement with Pearson first."""
     return compared("california", housing(n_rows), bootstraps)
 
 
 def without(pair: tuple[str, str], n_rows: int | None, bootstraps: int) -> list[Row]:
-    """A pair without its outliers; all three coefficients are those of the rows that are left."""
+    """Measure a pair without its outliers: all three coefficients, of the other rows alone."""
     columns = {name: values for name, values in housing(n_rows).items() if name in pair}
     kept = without_outliers(*columns.values())
     return compared("outliers excluded", {name: values[kept] for name, values in columns.items()}, bootstraps)
@@ -106,7 +106,7 @@ def row(
     seed: int | str = "",
     bootstraps: int | str = "",
 ) -> Row:
-    """Of a simulated case, or of a pair of columns."""
+    """Write the row of a simulated case, or of a pair of columns."""
     return (
         {"part": part, "case": case, "first": first, "second": second}
         | {"seed": seed, "rows": n_rows, "bootstraps": bootstraps}

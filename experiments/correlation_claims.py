@@ -1,4 +1,4 @@
-"""What the paper claims of the correlations, and what the rows say."""
+"""The paper's claims about correlations, judged by the rows."""
 
 import numpy as np
 
@@ -27,9 +27,9 @@ from experiments.correlation_data import (
 )
 from experiments.rows import Row, chosen
 
-HALF = 0.5  # of samples or pairs: a claim has to be true of more
+HALF = 0.5  # share of samples or pairs that a claim has to exceed
 CLOSE = 0.1
-SAME = 1e-6  # the last digit of the rows
+SAME = 1e-6  # one unit of the last digit of the rows
 DEVIATIONS = 2
 PAPER = {"pearson": "0.85", "spearman": "0.08", "kdi": "0.31"}  # of BEDROOMS
 
@@ -63,7 +63,7 @@ def simulated_claims(rows: list[Row]) -> list[Claim]:
 
     pearson, spearman, _ = found[CURVE]
     before = float(drawn[CLEAN]["pearson"])
-    # The order of values stays as it was, and Spearman's coefficient with it.
+    # Outliers leave the order of values as it was, and Spearman's coefficient with it.
     reduced = (found[OUTLIERS][0] < found[CLEAN][0]) & (abs(found[OUTLIERS][1] - found[CLEAN][1]) < SAME)
     return [
         claim(CURVE, "Spearman exceeds Pearson", spearman > pearson),

@@ -1,4 +1,4 @@
-"""What is correlated, the three simulated cases and California housing; and what is read from rows about them."""
+"""The correlated data, three simulated cases and California housing, and queries of the rows about them."""
 
 import gzip
 from collections.abc import Iterable, Sequence
@@ -12,28 +12,28 @@ from experiments.rows import Row, chosen
 
 Floats = NDArray[np.float64]
 
-# The three coefficients, and the alpha at which `kdi.correlation` is each of them.
+# The three coefficients, and the alpha at which `kdi.correlation` equals each of them.
 ALPHAS = {"pearson": np.inf, "spearman": 0.0, "kdi": 1.0}
 NAMES = {"pearson": "Pearson", "spearman": "Spearman", "kdi": "KD-integral"}
 
 CURVE, NOISY, OUTLIERS, CLEAN = "(A) curve", "(B) noisy line", "(C) line with outliers", "(C) before the outliers"
 PAPER_SEED = 1
 N = 100
-POWER = 1.4  # of the curve
+POWER = 1.4  # exponent of the curve
 CORRELATIONS = {NOISY: 0.4, OUTLIERS: 0.8}
 N_OUTLIERS, STRETCH = 5, 3
 
 TARGET = "MedHouseVal"
-# Those that the paper highlights, each in the order of the table's columns.
+# The pairs that the paper highlights, each in the order of the table's columns.
 BEDROOMS, INCOME, POPULATION = ("AveRooms", "AveBedrms"), ("MedInc", "AveRooms"), ("AveBedrms", "Population")
 HIGHLIGHTED = (BEDROOMS, INCOME, POPULATION)
 PERCENTILE = 99  # rows beyond it in either column are outliers, as in the author's notebook
 
 
 def simulated(seed: int) -> dict[str, tuple[Floats, Floats]]:
-    """All cases of one seed, drawn one after the other, as the author's notebook does with the seed 1.
+    """Draw all cases from one seed, one after the other, as the author's notebook does with the seed 1.
 
-    They are those of Wikipedia's article on Spearman's coefficient, by its code.
+    The code is that of Wikipedia's article on Spearman's coefficient.
     """
     rng = np.random.RandomState(seed)
     x = rng.uniform(size=N)
@@ -52,21 +52,21 @@ def line(rng: np.random.RandomState, correlation: float) -> tuple[Floats, Floats
 
 @cache
 def whole_housing() -> tuple[list[str], Floats]:
-    """Names of the columns, the target last, and the table."""
+    """Read the names of the columns, the target last, and the table."""
     with gzip.open(datasets.CALIFORNIA, "rt", encoding="utf-8") as file:
         names = file.readline().strip().split(",")
         return names, np.loadtxt(file, delimiter=",")
 
 
 def housing(n_rows: int | None = None) -> dict[str, Floats]:
-    """Columns by name; about that many rows, evenly spaced, or all."""
+    """Return the columns by name: all rows, or about that many, evenly spaced."""
     names, table = whole_housing()
     step = len(table) // (n_rows or len(table))
     return dict(zip(names, table[::step].T, strict=True))
 
 
 def without_outliers(x: Floats, y: Floats) -> NDArray[np.bool_]:
-    """The rows that are not beyond the percentile in x or in y."""
+    """Find the rows that are not beyond the percentile in x or in y."""
     return (x <= np.percentile(x, PERCENTILE)) & (y <= np.percentile(y, PERCENTILE))
 
 
@@ -74,11 +74,11 @@ def pair_name(first: str, second: str) -> str:
     return f"{first}, {second}"
 
 
-# What is read from the rows.
+# Queries of the rows.
 
 
 def papers_draw(rows: Iterable[Row]) -> Row:
-    """The one of a case's samples that the paper has."""
+    """Find the paper's sample among those of a case."""
     (drawn,) = chosen(rows, seed=str(PAPER_SEED))
     return drawn
 
@@ -89,13 +89,13 @@ def of_pair(rows: Iterable[Row], part: str, pair: tuple[str, str]) -> Row:
 
 
 def values(rows: Sequence[Row]) -> tuple[Floats, Floats, Floats]:
-    """Pearson, Spearman and KD-integral of all rows."""
+    """Return Pearson, Spearman and KD-integral of all rows."""
     pearson, spearman, ours = (np.array([float(one[name]) for one in rows]) for name in ALPHAS)
     return pearson, spearman, ours
 
 
 def outside(pearson: Floats, spearman: Floats, ours: Floats) -> Floats:
-    """How far KD-integral is from the range of the two others; 0 within."""
+    """Compute how far KD-integral is outside the range of the two others; 0 within."""
     low, high = np.minimum(pearson, spearman), np.maximum(pearson, spearman)
     return np.maximum(np.maximum(low - ours, ours - high), 0)
 
@@ -105,7 +105,7 @@ def nearer_spearman(pearson: Floats, spearman: Floats, ours: Floats) -> Floats:
 
 
 def largest(rows: Sequence[Row], against: str, count: int) -> list[tuple[tuple[str, str], float]]:
-    """Pairs that KD-integral and another coefficient disagree on most, and by how much."""
+    """Find the pairs on which KD-integral and another coefficient disagree most, and by how much."""
     gaps = [((one["first"], one["second"]), abs(float(one["kdi"]) - float(one[against]))) for one in rows]
     return sorted(gaps, key=lambda gap: -gap[1])[:count]
 

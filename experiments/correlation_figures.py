@@ -1,4 +1,4 @@
-"""Figures of the correlation experiment: the simulated cases, where coefficients disagree, and three pairs closely."""
+"""Figures of the correlation experiment: simulated cases, disagreements of the coefficients, three pairs in detail."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -29,10 +29,10 @@ from experiments.correlation_data import (
 )
 from experiments.rows import Row, chosen
 
-SHADES, SHADE = 5, 1.0  # of the median house value, which ends at 5.00001
+SHADES, SHADE = 5, 1.0  # number and width of the classes of the median house value, which ends at 5.00001
 # Grey, orange and blue, as in kdi.CorrelationDisplay.
 COLOURS = {"pearson": drawing.GREY, "spearman": "#e08214", "kdi": "#0059a8"}
-POINTS = "#333333"  # of no coefficient
+POINTS = "#333333"  # not the colour of a coefficient
 
 
 def figures(rows: list[Row]) -> dict[str, Figure]:
@@ -46,7 +46,7 @@ def figures(rows: list[Row]) -> dict[str, Figure]:
 
 
 def simulated_figure(rows: Sequence[Row]) -> Figure:
-    """Above the paper's draw, below what other samples give."""
+    """Draw the paper's sample above, the coefficients of all samples below."""
     figure = drawing.new_figure(10, 5)
     above, below = figure.subplots(2, 3, height_ratios=(3, 1.6))
     for top, bottom, case in zip(above, below, (CURVE, NOISY, OUTLIERS), strict=True):
@@ -78,7 +78,7 @@ def disagreement_figure(pairs: Sequence[Row], against: str) -> Figure:
 
 
 def pair_figure(pair: tuple[str, str], own: Row) -> Figure:
-    """Rows: the columns themselves and two transformations of them; on the left all districts, on the right most."""
+    """Draw a pair and two transformations of it, one per row: all districts left, without outliers right."""
     columns = housing(int(own["rows"]))
     original = np.column_stack([columns[name] for name in pair])
     value, kept = columns[TARGET], without_outliers(*original.T)
@@ -87,7 +87,7 @@ def pair_figure(pair: tuple[str, str], own: Row) -> Figure:
     for (left, right), (title, name, transform) in zip(axes, TRANSFORMS, strict=True):
         table = transform(original)
         for ax, inside in ((left, np.ones(len(table), dtype=bool)), (right, kept)):
-            # Pixels of few colours, without smooth edges: tens of thousands of points in files of moderate size.
+            # Pixels of few colours, not antialiased, keep the file small with tens of thousands of points.
             points = ax.scatter(
                 *table[inside].T,
                 s=1.5,
@@ -120,7 +120,7 @@ def integrals(table: Floats) -> Floats:
     return kdi.KDITransformer().fit_transform(table)
 
 
-# Its name and that of the coefficient which is Pearson's formula on it, the latter once more as the rows have it.
+# Title, the coefficient that is Pearson's formula on the transformed pair, by its name in the rows, and the function.
 TRANSFORMS: tuple[tuple[str, str, Callable[[Floats], Floats]], ...] = (
     ("original data: Pearson", "pearson", unchanged),
     ("quantile transform: Spearman", "spearman", quantiles),

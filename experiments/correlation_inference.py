@@ -1,10 +1,10 @@
-"""How good the p-values and confidence intervals of `kdi.correlation` are, on simulated samples.
+"""Type-I errors of the p-values and coverage of the confidence intervals of `kdi.correlation`, on simulated samples.
 
 Type-I error: how often the p-value of two independent samples is at most 0.05. Coverage: how often a 95% interval of
-two dependent samples holds the value that it is meant to hold, for which there are two candidates:
+two dependent samples contains its target, for which there are two candidates:
 
 - the mean of the coefficient over samples of the same size, from a simulation of its own (`target`);
-- its value in large samples (`large_sample`), from which the mean differs by the bias of a small sample, and, where the
+- its value in large samples (`large_sample`), from which the mean differs by the bias of a small sample and, if the
   variance is infinite, because the bandwidth grows with the sample.
 """
 
@@ -27,9 +27,9 @@ Floats = NDArray[np.float64]
 SEED = 20231119
 SIZES = (20, 100, 1000)
 LEVEL = 0.05
-RHO = 0.5  # of the normal pairs that all dependent pairs are made of
-BLOCK = 2**20  # values of a sample that are correlated at once: some 100 MB
-RESAMPLED_BLOCK = 2**13  # the same where each is resampled, in batches of BLOCK values; a block shares its resamples
+RHO = 0.5  # correlation of the normal pairs from which all dependent pairs are made
+BLOCK = 2**20  # values of a sample that are correlated at a time: some 100 MB
+RESAMPLED_BLOCK = 2**13  # the same for resampling, in batches of BLOCK values; a block shares its resamples
 
 # Alphas of the p-value with their kernels. The kernel does not matter at 0 and inf: spearmanr and pearsonr.
 TESTED = [
@@ -47,7 +47,7 @@ BOOTSTRAPS = ("percentile", "basic", "BCa")
 
 @dataclass(frozen=True)
 class Effort:
-    """Simulations a cell, by the size of the samples."""
+    """Simulations per cell, by the size of the samples."""
 
     tested: Mapping[int, int]
     permuted: Mapping[int, int]
@@ -55,7 +55,7 @@ class Effort:
     covered: Mapping[int, int]
     bootstrapped: Mapping[int, int]
     n_resamples: int
-    large: tuple[int, int]  # samples, and the rows of each
+    large: tuple[int, int]  # number of samples, and of rows of each
 
 
 FULL = Effort(
@@ -86,7 +86,7 @@ def measure(size: Size) -> list[Row]:
     return run(tasks)
 
 
-# Samples, one a row.
+# Samples, one per row.
 
 
 def normal_pairs(rng: np.random.Generator, shape: tuple[int, int]) -> tuple[Floats, Floats]:
@@ -100,7 +100,7 @@ def lognormal_pairs(rng: np.random.Generator, shape: tuple[int, int]) -> tuple[F
 
 
 def student_pairs(rng: np.random.Generator, shape: tuple[int, int]) -> tuple[Floats, Floats]:
-    """Bivariate t with 2 degrees of freedom: the variance is infinite, and what is far out in x is far out in y."""
+    """Draw bivariate t with 2 degrees of freedom: infinite variance, and rows far out in x are far out in y."""
     x, y = normal_pairs(rng, shape)
     scale = np.sqrt(2 / rng.chisquare(2, size=shape))
     return x * scale, y * scale
@@ -118,14 +118,14 @@ DEPENDENT = {"normal": normal_pairs, "lognormal": lognormal_pairs, "t, 2 df": st
 def simulated(
     draw: Any, purpose: str, n: int, n_simulations: int, block: int = BLOCK
 ) -> Iterator[tuple[Floats, Floats, np.random.Generator]]:
-    """Samples of n rows in blocks that memory can hold, and the generator that they come from."""
+    """Draw samples of n rows in blocks that fit in memory; yield each with the random generator."""
     rng = np.random.default_rng([SEED, n, *purpose.encode()])
     height = max(1, block // n)
     for start in range(0, n_simulations, height):
         yield *draw(rng, (min(height, n_simulations - start), n)), rng
 
 
-# What is measured.
+# Measurements.
 
 
 def type_one_task(data: str, n: int, effort: Effort) -> Task:
@@ -146,7 +146,7 @@ def type_one(data: str, n: int, n_simulations: int) -> list[Row]:
 
 def permutation_task(data: str, n: int, effort: Effort) -> Task:
     n_simulations = effort.permuted[n]
-    work = 0.03 * n_simulations * n * effort.n_resamples  # nothing is integrated anew
+    work = 0.03 * n_simulations * n * effort.n_resamples  # permutations leave the integrals as they are
     call = partial(permutation, data, n, n_simulations, effort.n_resamples)
     return Task(f"type-I error by permutations, {data}, n = {n}", work, call)
 
@@ -193,7 +193,7 @@ def coverage(data: str, n: int, alpha: float, effort: Effort) -> list[Row]:
 
 @cache
 def mean_coefficient(data: str, n: int, alpha: float, n_simulations: int) -> float:
-    """The mean over samples of n rows."""
+    """Compute the mean over samples of n rows."""
     total = 0.0
     for x, y, _ in simulated(DEPENDENT[data], f"{data} targeted", n, n_simulations):
         total += kdi.correlation(x, y, alpha=alpha, axis=-1).statistic.sum()
@@ -201,7 +201,7 @@ def mean_coefficient(data: str, n: int, alpha: float, n_simulations: int) -> flo
 
 
 def bootstrap_intervals(x: Floats, y: Floats, alpha: float, n_resamples: int, rng: Any) -> dict[str, Floats]:
-    """The three intervals from the same resamples: those of `confidence_interval`, in a third of its time."""
+    """Compute the three intervals from the same resamples: as `confidence_interval`, in a third of its time."""
 
     def statistic(x: Floats, y: Floats, axis: int) -> Floats:
         return kdi.correlation(x, y, alpha=alpha, axis=axis).statistic
@@ -239,7 +239,7 @@ def row(
     }
 
 
-# The rows as people read them.
+# Tables of the rows.
 
 
 def tables(rows: list[Row]) -> list[Table]:
@@ -307,7 +307,7 @@ def fisher_table(rows: list[Row]) -> Table:
 
 
 def by_place(rows: list[Row], *names: str) -> dict[tuple[Any, ...], Row]:
-    """By the data, the size of the samples and these."""
+    """Index rows by the data, the size of the samples and these columns."""
     return {(one["data"], int(one["n"]), *(one[name] for name in names)): one for one in rows}
 
 
@@ -321,7 +321,7 @@ def percent_large(one: Row) -> str:
 
 
 def numbers(rows: list[Row]) -> str:
-    """How many simulations, by method and size."""
+    """Describe the number of simulations by method and size."""
     texts = []
     for (method,), own in grouped(rows, "method").items():
         counts = {one["n"]: int(one["simulations"]) for one in own}

@@ -1,4 +1,4 @@
-"""The rows of the correlation experiment as people read them."""
+"""Tables of the correlation experiment."""
 
 import numpy as np
 
@@ -40,7 +40,7 @@ def tables(rows: list[Row]) -> list[Table]:
 
 
 def moves(features: list[Row], target: list[Row], against: str) -> bool:
-    """Whether the two largest disagreements are others once pairs with the target count too."""
+    """Check whether the two largest disagreements change when pairs with the target are included."""
     return largest(features, against, 2) != largest([*features, *target], against, 2)
 
 

@@ -1,8 +1,8 @@
-"""Data of the experiments as arrays: what is shipped, what comes with scikit-learn, and the Small Data Benchmarks.
+"""Data of the experiments as arrays: from this repository, from scikit-learn, and from the Small Data Benchmarks.
 
 The benchmarks (Feldman 2021) are ARFF files of UCI++, read as their author reads them: numeric columns as numbers, the
-others one-hot, labels as integers; sets in which any class has 15 rows or fewer are left out, and of more than 10,000
-rows that many are drawn with seed 0. A number that is missing is NaN; a category that is missing is one of its own.
+others one-hot, labels as integers. Sets in which any class has 15 rows or fewer are left out; from sets with more than
+10,000 rows, 10,000 are drawn with seed 0. A missing number is NaN; missing categories form one of their own.
 """
 
 import csv
@@ -41,18 +41,18 @@ MOST = 10_000  # rows of a set
 
 
 class NoArchive(FileNotFoundError):
-    """It is not where it should be, or nothing says where that is."""
+    """The archive of the Small Data Benchmarks is missing, or its path is not given."""
 
 
 class WrongArchive(ValueError):
-    """There is a file, but another one."""
+    """The file is not the archive that the experiments use."""
 
 
-# What is shipped or comes with scikit-learn.
+# Data of this repository and of scikit-learn.
 
 
 def regression(name: str) -> tuple[Floats, Floats]:
-    """Features and target: "california" (8 features) or "abalone" (three sexes and seven measurements)."""
+    """Load features and target of "california" (8 features) or "abalone" (three sexes and seven measurements)."""
     if name == "california":
         with gzip.open(CALIFORNIA, "rt", encoding="utf-8") as file:
             table = np.loadtxt(file, delimiter=",", skiprows=1)
@@ -66,12 +66,12 @@ def regression(name: str) -> tuple[Floats, Floats]:
 
 
 def classification(name: str) -> tuple[Floats, Labels]:
-    """Measurements and classes of "wine", "iris", "penguins" or "hawks", of rows that are complete."""
+    """Load measurements and classes of the complete rows of "wine", "iris", "penguins" or "hawks"."""
     if name in ("wine", "iris"):
         table, labels = (load_wine if name == "wine" else load_iris)(return_X_y=True)
         return table, labels.astype(np.int64)
     if name == "penguins":
-        # Complete in all columns, sex and island too: the 333 rows that others take.
+        # Complete in all columns, sex and island too: the 333 rows that are commonly used.
         features = ("bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g")
         return complete(shipped("penguins.csv"), features, "species")
     if name == "hawks":
@@ -96,16 +96,16 @@ def complete(rows: Iterable[dict[str, str]], features: Sequence[str], label: str
 def benchmarks(
     path: str | os.PathLike[str] | None = None, *, most_rows: int | None = None, most_columns: int | None = None
 ) -> Iterator[tuple[str, Floats, Labels]]:
-    """Name, features and labels of each set, the smallest files first.
+    """Yield name, features and labels of each set, the smallest files first.
 
-    Sets with more rows, or with more columns after one-hot, than asked for are left out, mostly without being read.
+    Sets with more rows or, after one-hot encoding, more columns than the limits are left out, mostly unread.
     """
     archive = find_archive(path)
     return usable(archive_files(archive), most_rows, most_columns)
 
 
 def find_archive(path: str | os.PathLike[str] | None = None) -> Path:
-    """The path that was given, or that of the environment, once it is known to be the right file."""
+    """Return the given path, or that of the environment variable, after checking the file."""
     given = path or os.environ.get(VARIABLE)
     if not given:
         raise NoArchive(f"the Small Data Benchmarks need {SOURCE}; set {VARIABLE} to its path")
@@ -117,19 +117,19 @@ def find_archive(path: str | os.PathLike[str] | None = None) -> Path:
     if found not in (SHA256, SMALLEST_SHA256):
         raise WrongArchive(
             f"{archive} is not the archive that these experiments use, {SOURCE}: "
-            f"its SHA-256 is {found}, not {SHA256}; set {VARIABLE} to the path of that one"
+            f"its SHA-256 must be {SHA256}, got {found}; set {VARIABLE} to the path of that archive"
         )
     return archive
 
 
 def published_scores() -> dict[str, float]:
-    """AUC of a linear support vector classifier after min-max scaling, by name, as Feldman (2021) published it."""
+    """Read the AUC per set that Feldman (2021) published: a linear support vector classifier after min-max scaling."""
     rows = shipped("small_data_benchmarks_published.csv")
     return {row["dataset"]: float(row["linear_svc_minmax_auc"]) for row in rows}
 
 
 def archive_files(archive: Path) -> list[tuple[str, str]]:
-    """Names and texts of all files, the shortest first."""
+    """Read names and texts of all files, the shortest first."""
     texts = {}
     with tarfile.open(archive, "r:xz") as members:
         for member in members:
@@ -141,8 +141,9 @@ def archive_files(archive: Path) -> list[tuple[str, str]]:
 def usable(
     files: Iterable[tuple[str, str]], most_rows: int | None, most_columns: int | None
 ) -> Iterator[tuple[str, Floats, Labels]]:
+    """Yield the sets within the limits whose classes are large enough."""
     for name, text in files:
-        if most_rows is not None and text.count("\n") > 2 * most_rows + 1000:  # saves reading the largest
+        if most_rows is not None and text.count("\n") > 2 * most_rows + 1000:  # so that the largest are not read
             continue
         table, labels = arff_arrays(text)
         if most_rows is not None and len(table) > most_rows:
@@ -156,7 +157,7 @@ def usable(
 
 
 def arff_arrays(text: str, label: str = "class") -> tuple[Floats, Labels]:
-    """Features and labels of an ARFF file, features in the order of its attributes."""
+    """Read features, in the order of their attributes, and labels of an ARFF file."""
     table, meta = arff.loadarff(StringIO(text))
     columns = {name: table[name] for name in meta.names()}
     (target,) = (name for name in columns if name.lower() == label)
@@ -166,7 +167,7 @@ def arff_arrays(text: str, label: str = "class") -> tuple[Floats, Labels]:
 
 
 def one_hot(column: Any) -> Floats:
-    """A column for each category that occurs, sorted; "?" is one of them."""
+    """Make one column per category that occurs, in sorted order; "?" is one of them."""
     levels, codes = np.unique(np.array(column), return_inverse=True)
     return np.eye(len(levels))[codes]
 

@@ -1,4 +1,4 @@
-"""Figures of the experiments: one style, PNG and SVG; transformers have the same colours wherever they are compared."""
+"""Figures of the experiments: one style, PNG and SVG, and the same colours for a transformer in all figures."""
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from experiments.names import CLIPPED, EACH, KDI, MIN_MAX, QUANTILE, TUNED, Z_SCORE
 
-# The colours differ in lightness too.
+# The colours differ in lightness too, for readers who cannot tell hues apart.
 COLOURS = {
     MIN_MAX: "#c0392b",
     CLIPPED: "#ec9a8f",
@@ -29,22 +29,22 @@ STYLE = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "legend.frameon": False,
-    "svg.hashsalt": "kdi",  # the same file from the same figure
+    "svg.hashsalt": "kdi",  # so that the same figure gives the same file
 }
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """In inches."""
+    """Make an empty figure, with its size in inches."""
     return Figure(figsize=(width, height), layout="constrained")
 
 
 def style() -> AbstractContextManager[None]:
-    """Within this, figures are made and saved."""
+    """Set the style in which figures are made and saved, within this context."""
     return matplotlib.rc_context(STYLE)
 
 
 def save(folder: Path, figures: Mapping[str, Figure]) -> list[str]:
-    """Write each as PNG and SVG, and give the names of the files."""
+    """Write each figure as PNG and SVG; return the names of the files."""
     written = []
     for name, figure in figures.items():
         figure.savefig(folder / f"{name}.png", dpi=150, metadata={"Software": None})

@@ -1,7 +1,7 @@
 """HDBSCAN with `cluster_selection_epsilon`, which scikit-learn 1.9 cannot compute under NumPy 2.4.
 
-It raises a TypeError there (scikit-learn issue 33219). The trees and the selection of clusters are scikit-learn's; the
-one step that fails, which replaces clusters that are born below epsilon by their ancestors, is written out here.
+It raises a TypeError there (scikit-learn issue 33219). The trees and the selection of clusters are scikit-learn's. Only
+the step that fails is implemented here: it replaces clusters that are born below epsilon by their ancestors.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ from sklearn.cluster._hdbscan._tree import _condense_tree
 
 
 def hdbscan(values: NDArray[np.float64], min_cluster_size: int, epsilon: float) -> NDArray[np.int64]:
-    """Labels of the values of one variable; -1 is noise."""
+    """Label the values of one variable; -1 is noise."""
     model = HDBSCAN(min_cluster_size=min_cluster_size, copy=True).fit(values[:, None])
     tree = _condense_tree(model._single_linkage_tree_, min_cluster_size)
     parents = dict(zip(tree["child"].tolist(), tree["parent"].tolist(), strict=True))
@@ -26,7 +26,7 @@ def hdbscan(values: NDArray[np.float64], min_cluster_size: int, epsilon: float) 
 
 
 def common_ancestor(points: Any, parents: dict[int, int]) -> int:
-    """The node that holds these points: parents have lower numbers than the nodes below them."""
+    """Find the lowest node that contains these points: parents have lower numbers than their descendants."""
     nodes = {parents[point] for point in points.tolist()}
     while len(nodes) > 1:
         lowest = max(nodes)
@@ -35,7 +35,7 @@ def common_ancestor(points: Any, parents: dict[int, int]) -> int:
 
 
 def born_above(epsilon: float, node: int, parents: dict[int, int], births: dict[int, float], root: int) -> int:
-    """The first ancestor that is born above epsilon; the last one below the root where there is none."""
+    """Find the first ancestor that is born above epsilon, or else the last one below the root."""
     if births[node] >= epsilon:
         return node
     while (parent := parents[node]) != root:
@@ -46,7 +46,7 @@ def born_above(epsilon: float, node: int, parents: dict[int, int], births: dict[
 
 
 def climb(node: int, wanted: dict[int, int], parents: dict[int, int], root: int) -> int:
-    """The highest of the wanted nodes above this one, or the root."""
+    """Find the highest of the wanted nodes above this one, or the root."""
     found = root
     while node != root:
         node = parents[node]

@@ -1,4 +1,4 @@
-"""Libraries of others that an experiment compares with, where they are installed."""
+"""Optional libraries that experiments compare with."""
 
 from collections.abc import Iterable
 from importlib.util import find_spec
@@ -8,7 +8,7 @@ def installed(library: str) -> bool:
     return find_spec(library) is not None
 
 
-def say_missing(libraries: Iterable[str]) -> None:
+def print_missing(libraries: Iterable[str]) -> None:
     for library in libraries:
         if not installed(library):
             print(f"Left out: {library} is not installed", flush=True)

@@ -1,23 +1,23 @@
 """The two theorems of the paper, numerically: how far T is from its limits as alpha grows and as it vanishes.
 
-T is taken at fixed positions, from the direct sum: at all values of a sample, and at three places between neighbours.
-What `kdi.KDITransformer` returns there is measured against it, beside the error that it says it may have.
+T is the direct sum at fixed positions: at all values of a sample, and at three places between neighbours. The result of
+`kdi.KDITransformer` is compared with it, and the difference with `error_bound_`.
 
 Theorem 1. As h → ∞, T tends to min-max scaling. With a kernel K(u) = K(0) (1 - c |u|^p + …) the distance falls like
 h^-p: p is 2 for the Gaussian, and κ + 1 = 5 for the polyexp kernel of order κ = 4, whose top is flatter.
 
-Theorem 2. As h → 0, T is said to tend to the empirical cdf F_N. But half of each value's mass lies on either side of
-it, so that half of that of the extremes is cut off: T tends to mid-ranks, shifted and scaled to [0, 1]. With distinct
-values u_1 < … < u_m of multiplicity c_k and C_k = c_1 + … + c_k, that is, in units of D = N - (c_1 + c_m) / 2,
+Theorem 2. The paper claims that T tends to the empirical cdf F_N as h → 0. But half of each value's mass lies on either
+side of it, so that half of that of the extremes is cut off: T tends to mid-ranks, shifted and scaled to [0, 1]. With
+distinct values u_1 < … < u_m of multiplicity c_k and C_k = c_1 + … + c_k, that is, in units of D = N - (c_1 + c_m) / 2,
 
     L(u_k) = C_k - c_k / 2 - c_1 / 2    and    L(x) = C_k - c_1 / 2    for u_k < x < u_{k+1}.
 
 Without ties that is (k - 1) / (N - 1) at the values, which is the quantile transform of scikit-learn and α = 0 of kdi,
-and (k - 1/2) / (N - 1) between them. From F_N that is 1/N away at the values (at the smallest, where F_N is 1/N and T
-is 0 for any h), and (N - 2) / (2 N (N - 1)) between them: less and less as N grows, but not 0. With ties it is about
-half a tie's share away at the values, however large N is. QuantileTransformer has L at the values, unless the extremes
-are tied, and up to rounding errors in its quantiles, which may move a tied value by half a rank. And no convergence is
-uniform in x, since T is continuous and L is not.
+and (k - 1/2) / (N - 1) between them. Its distance to F_N is 1/N at the values (at the smallest, where F_N is 1/N and T
+is 0 for any h), and (N - 2) / (2 N (N - 1)) between them: it falls as N grows, but is not 0. With ties the distance at
+the values is about half the share of the tied values, however large N is. QuantileTransformer equals L at the values,
+unless the extremes are tied, and up to rounding errors in its quantiles, which may move a tied value by half a rank. No
+convergence is uniform in x, since T is continuous and L is not.
 """
 
 from collections.abc import Callable
@@ -58,14 +58,14 @@ def generator(name: str) -> np.random.Generator:
 
 
 def california(column: int, n: int) -> Floats:
-    """Rows are sorted by place: some from everywhere."""
+    """Draw rows at random: they are sorted by place."""
     table, _ = datasets.regression("california")
     return generator("California").choice(table[:, column], n, replace=False)
 
 
 def measure(size: Size) -> list[Row]:
     n, steps = (QUICK_VALUES, 10) if size == "quick" else (VALUES, 20)
-    # Half decades where a rate is taken.
+    # Steps of half a decade above 1, where the rate is measured.
     alphas = [*np.geomspace(LARGEST, 1, 8, endpoint=False), *np.geomspace(1, SMALLEST, steps + 1)]
     alphas = [float(alpha) for alpha in alphas]
     pairs = [(name, kernel) for name in SAMPLES for kernel in KERNELS]
@@ -105,14 +105,14 @@ def measured(name: str, kernel: str, n: int, alphas: list[float]) -> list[Row]:
 
 
 def limits(counts: NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """What T tends to as h → 0, at the distinct values and between them, from their multiplicities."""
+    """Compute the limit of T as h → 0, at the distinct values and between them, from their multiplicities."""
     total = counts.sum() - 0.5 * (counts[0] + counts[-1])
     sums = np.cumsum(counts) - 0.5 * counts[0]
     return (sums - 0.5 * counts) / total, sums[:-1] / total
 
 
 def quantile_transformed(values: Floats, at: Floats, exact: bool = False) -> Floats:
-    """By scikit-learn, whose quantiles have rounding errors, so that tied ones may differ; or with exact ones."""
+    """Transform by scikit-learn, whose quantiles have rounding errors that can separate ties, or with exact ones."""
     model = QuantileTransformer(n_quantiles=len(values), subsample=None).fit(values[:, None])
     if exact:
         model.quantiles_[:, 0] = np.sort(values)
@@ -120,4 +120,5 @@ def quantile_transformed(values: Floats, at: Floats, exact: bool = False) -> Flo
 
 
 def apart(found: list[Floats], goals: list[Floats]) -> float:
+    """Return the largest absolute difference."""
     return max(float(np.abs(one - goal).max()) for one, goal in zip(found, goals, strict=True))

@@ -1,4 +1,4 @@
-"""What the two theorems come to, from the rows of their experiment: tables, claims and the figure."""
+"""Tables, claims and the figure of the two theorems, from the rows of their experiment."""
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -9,28 +9,28 @@ from experiments.claims import Claim
 from experiments.names import OURS
 from experiments.rows import Row, grouped
 
-KERNELS = {"gaussian": 2, "polyexp": 5}  # with the power at which T should approach min-max scaling
+KERNELS = {"gaussian": 2, "polyexp": 5}  # with the power of 1/α by which T should approach min-max scaling
 LARGEST, SMALLEST = 1e4, 1e-10  # alpha
-REACHED = 1e-6  # what counts as the limit
+REACHED = 1e-6  # the largest distance that counts as reaching the limit
 ROUNDING = 1e-10  # distances below it have too few digits for a rate
-TENTH = 0.1  # how far a power may be from that of theory, as a share of it
+TENTH = 0.1  # the largest relative error of a measured power
 
-RULES = f"""T is the KD-integral, summed directly. Its distance to something is the largest absolute difference over
-all values of a sample and three places between each two neighbours, or over one of these where that is said. It tends
-to a limit if the distance is at most {REACHED:g} at α = {LARGEST:g} for large α, and at α = {SMALLEST:g} for small α,
-with every sample and either kernel. The power of α is taken from the two largest α, half a decade apart, at which the
-distance is above {ROUNDING:g}, and has to be within a tenth of that of theory. The extremes are tied if the smallest or
-the largest value of a sample occurs more than once."""
+RULES = f"""T is the KD-integral, summed directly. Its distance to a limit is the largest absolute difference over all
+values of a sample and three places between neighbouring values, or over one of these sets where stated. T tends to a
+limit if the distance is at most {REACHED:g} at α = {LARGEST:g} for large α, or at α = {SMALLEST:g} for small α, for
+every sample and both kernels. The power of α is measured between the two largest α, half a decade apart, at which the
+distance is above {ROUNDING:g}, and must be within a tenth of the theoretical power. The extremes are tied if the
+smallest or the largest value of a sample occurs more than once."""
 
 
 def series(rows: list[Row]) -> dict[tuple[str, str], list[Row]]:
-    """The rows of each sample and kernel, from the largest alpha to the smallest."""
+    """Group the rows by sample and kernel, from the largest alpha to the smallest."""
     groups = grouped(rows, "sample", "kernel")
     return {key: sorted(group, key=lambda one: -float(one["alpha"])) for key, group in groups.items()}
 
 
 def rate(group: list[Row]) -> float:
-    """At which power of 1/α the distance to min-max scaling falls, between the two largest α before rounding shows."""
+    """Measure the power of 1/α by which the distance to min-max scaling falls, between the two largest clear α."""
     clear = [one for one in group if float(one["to_min_max"]) > ROUNDING]
     (high, low), (near, far) = ([float(one[what]) for one in clear[:2]] for what in ("alpha", "to_min_max"))
     return float(np.log(far / near) / np.log(high / low))
@@ -67,9 +67,9 @@ def small_table(rows: list[Row]) -> Table:
     header += ["as it is", "to F_N, at values", "between"]
     note = (
         f"Largest distance at α = {SMALLEST:g}. Ties: how often the smallest value occurs, the largest, and the most "
-        "frequent. L is the limit of T, a step function. kdi at α = 0 and scikit-learn's QuantileTransformer are taken "
-        "at the values: the latter first with exact quantiles, then as it is, with rounding errors in its quantiles, "
-        "by which tied values may become different ones. F_N is the empirical cdf, which the paper has for the limit."
+        "frequent value. L is the limit of T, a step function. kdi at α = 0 and scikit-learn's QuantileTransformer are "
+        "evaluated at the values; the latter first with exact quantiles, then as it is, with rounding errors in its "
+        "quantiles, which can separate tied values. F_N is the empirical cdf, the limit according to the paper."
     )
     return Table("Distance to the quantile transform", header, body, note)
 
@@ -157,7 +157,7 @@ def within_bound(rows: list[Row]) -> Claim:
 # The figure.
 
 COLOURS = ("#0059a8", "#d9731a", "#2e8b57", "#c0392b", "#7b3294", "#8c6d31", "#d6409f", "#1b1b1b")
-FLOOR = 1e-13  # nothing can be drawn at 0
+FLOOR = 1e-13  # zero cannot be drawn on a logarithmic scale
 PANELS = (
     ("min-max scaling", ("to_min_max",), (1.0, LARGEST)),
     ("kdi at α = 0, at the values", ("to_kdi_zero_at_values",), (SMALLEST, 1.0)),
@@ -182,7 +182,7 @@ def figures(rows: list[Row]) -> dict[str, Figure]:
         line[0].set_ylabel(f"largest distance, or {FLOOR:g} if less")
     for axes in grid[:, :2].flat:
         axes.set_ylim(FLOOR / 2, 2)
-    grid[0, 2].set_ylim(1e-3, 1)  # never comes near 0
+    grid[0, 2].set_ylim(1e-3, 1)  # these distances stay far from 0
     for axes in grid[-1]:
         axes.set_xlabel("α")
     figure.legend(*grid[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)

@@ -1,11 +1,11 @@
 """Precision against runtime, after the paper's figure: lognormal training points, equally spaced test points.
 
-The error is the largest absolute difference to the exact Gaussian KD-integral over all test points, σ with ddof = 0. Of
-a method that computes another integral than that, the error against its own stands beside it: polyexp methods have
-another kernel, and the bandwidth of kditransform's Gaussian is alpha times the deviation with ddof = 1.
+The error is the largest absolute difference to the exact Gaussian KD-integral over all test points, σ with ddof = 0. A
+method that computes another integral also has an own error, against that integral: polyexp methods have another kernel,
+and the bandwidth of kditransform's Gaussian is alpha times the deviation with ddof = 1.
 
-All run on one thread and take turns in rounds; a subsample is drawn anew in each. Times and errors are medians over the
-rounds, of which slow methods have fewer.
+All methods run on one thread in interleaved rounds; a new subsample is drawn in each round. Times and errors are
+medians over the rounds, of which slow methods have fewer.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from scipy.special import ndtr
 
 from benchmarks.direct import kernel_density_integral, polyexp_cdf, polyexp_scale
 from benchmarks.rounds import interleaved, timed, turns
-from experiments.libraries import installed, say_missing
+from experiments.libraries import installed, print_missing
 from experiments.precision_methods import DDOF_ONE, GAUSSIAN, LIBRARY, POLYEXP, Contender, Floats, contenders
 from experiments.precision_tables import RULES, claims, figures, tables
 from experiments.progress import Size, Task, run
@@ -28,16 +28,16 @@ __all__ = ["LIBRARIES", "RULES", "TITLE", "claims", "figures", "measure", "table
 TITLE = "Precision against runtime"
 LIBRARIES = (LIBRARY,) if installed(LIBRARY) else ()
 
-POINTS, QUICK_POINTS = 10_000, 1_000  # for training, and as many to test
-ALPHAS = (0.1, 1.0, 10.0)
-BUDGET, QUICK_BUDGET = 40.0, 0.2  # seconds of rounds an alpha, which the contenders share
+POINTS, QUICK_POINTS = 10_000, 1_000  # for training, and as many for testing
+PRECISION_ALPHAS = (0.1, 1.0, 10.0)
+BUDGET, QUICK_BUDGET = 40.0, 0.2  # seconds of rounds per alpha, which the contenders share
 
 
 def measure(size: Size) -> list[Row]:
-    say_missing([LIBRARY])
+    print_missing([LIBRARY])
     points, budget = (QUICK_POINTS, QUICK_BUDGET) if size == "quick" else (POINTS, BUDGET)
-    # Without a key: times are measured anew in each run.
-    return run([Task(f"α = {alpha:g}", 1, partial(compared, alpha, points, budget)) for alpha in ALPHAS])
+    # Without a key, since times must be measured anew in each run.
+    return run([Task(f"α = {alpha:g}", 1, partial(compared, alpha, points, budget)) for alpha in PRECISION_ALPHAS])
 
 
 def compared(alpha: float, points: int, budget: float) -> list[Row]:
@@ -49,7 +49,7 @@ def compared(alpha: float, points: int, budget: float) -> list[Row]:
     costs = {}
     for name, one in entrants.items():
         if not one.slow:
-            calls[name](seed=0)  # code is loaded, and compiled
+            calls[name](seed=0)  # a warm-up: loads and compiles code
         costs[name] = sum(calls[name](seed=0)[:2])
     seeds = {name: count() for name in entrants}
     work = {name: lambda name=name: calls[name](seed=next(seeds[name])) for name in entrants}
@@ -60,7 +60,7 @@ def compared(alpha: float, points: int, budget: float) -> list[Row]:
 def attempt(
     one: Contender, alpha: float, values: Floats, at: Floats, exact: dict[str, Floats], seed: int
 ) -> tuple[float, float, float, float]:
-    """Seconds of fit and transform, the largest error, and that against the integral that it computes."""
+    """Return seconds of fit and transform, the largest error, and the largest error against the own integral."""
     given, asked = values.copy(), at.copy()  # kditransform's fit alters the caller's array
     fit, transform = timed(one.make(alpha, seed), given)
     seconds, answer = timed(transform, asked)
@@ -68,7 +68,7 @@ def attempt(
 
 
 def integrals(alpha: float, points: int) -> dict[str, Callable[[Floats, Floats], Floats]]:
-    """The exact integrals, from code that shares nothing with kdi: Gaussian, polyexp, and Gaussian with ddof = 1."""
+    """Return the exact integrals (Gaussian, polyexp, Gaussian with ddof = 1), by code that shares nothing with kdi."""
     scales = {
         GAUSSIAN: (ndtr, alpha),
         POLYEXP: (polyexp_cdf, alpha * polyexp_scale()),

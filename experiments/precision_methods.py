@@ -1,10 +1,10 @@
-"""Who takes part in precision against runtime: ways to a Gaussian KD-integral, exact and not, and to a polyexp one.
+"""The methods of precision against runtime: exact and approximate Gaussian KD-integrals, and polyexp ones.
 
-The subsampled Gaussian is the one of the caption of the paper's figure: S training points, drawn without replacement,
-and R = 1000 reference points at quantiles, between which it interpolates. It has the bandwidth, the ends and the
-quantiles of all training points, which cost it next to nothing and make it better: only its sum is over fewer of them.
-The interpolated Gaussian is the one of the paper's notebook, whose curve the figure seems to be: all training points,
-and R from 30 to 10,000.
+The subsampled Gaussian is that of the caption of the paper's figure: S training points, drawn without replacement, and
+R = 1000 reference points at quantiles, between which it interpolates. Its bandwidth, ends and quantiles are those of
+all training points, which costs almost nothing and makes it more precise: only its sum is over fewer points. The
+interpolated Gaussian is that of the paper's notebook, which the figure seems to show: all training points, and R from
+30 to 10,000.
 """
 
 from collections.abc import Callable
@@ -22,10 +22,10 @@ Floats = NDArray[np.float64]
 Map = Callable[[Floats], Floats]
 Fit = Callable[[Floats], Map]
 
-LIBRARY = "kditransform"  # which may be missing
+LIBRARY = "kditransform"  # optional
 COUNTS = (30, 100, 300, 1_000, 3_000, 10_000)  # of points drawn, and of references
 REFERENCES = 1_000  # the paper's R
-BLOCK = 1 << 16  # products of points and values held at a time
+BLOCK = 1 << 16  # pairs of points and values held in memory at a time
 
 EXACT, THEIR_EXACT = "exact Gaussian, direct sum", "exact Gaussian, kditransform"
 SUBSAMPLED, INTERPOLATED = "subsampled Gaussian", "interpolated Gaussian"
@@ -33,12 +33,14 @@ THEIR_POLYEXP, THEIR_GAUSSIAN = "kditransform polyexp", "kditransform gaussian"
 OUR_POLYEXP, OUR_GAUSSIAN = "kdi polyexp", "kdi gaussian"
 THEIRS = (THEIR_EXACT, THEIR_POLYEXP, THEIR_GAUSSIAN)
 
-GAUSSIAN, POLYEXP, DDOF_ONE = "gaussian", "polyexp", "gaussian, ddof = 1"  # integrals that are computed
+GAUSSIAN, POLYEXP, DDOF_ONE = "gaussian", "polyexp", "gaussian, ddof = 1"  # the integrals
 
 
 class Contender(NamedTuple):
+    """A method, with a number of points or references where it has one."""
+
     method: str
-    make: Callable[[float, int], Fit]  # from alpha and a seed to a fit, which gives a transform
+    make: Callable[[float, int], Fit]  # from alpha and a seed to a fit, which returns a transform
     own: str = GAUSSIAN  # the integral that it computes
     count: int | None = None  # S or R
     slow: bool = False
@@ -63,7 +65,7 @@ def contenders(points: int) -> list[Contender]:
 
 
 def direct(alpha: float, seed: int) -> Fit:
-    """No more than the definition: all is done in the transform."""
+    """Make a fit that sums the definition: all work is done in the transform."""
 
     def fit(values: Floats) -> Map:
         return lambda at: gaussian_integral(values, at, alpha * values.std(), values.min(), values.max())

@@ -1,4 +1,4 @@
-"""What precision against runtime comes to, from the rows of its experiment: tables, claims and the figure."""
+"""Tables, claims and the figure of precision against runtime, from the rows of its experiment."""
 
 from math import log10
 from typing import Any
@@ -26,14 +26,14 @@ APPROXIMATE = (SUBSAMPLED, THEIR_POLYEXP, THEIR_GAUSSIAN)
 SIGNS = {SUBSAMPLED: "S", INTERPOLATED: "R"}
 ALMOST_THOUSAND, TENFOLD, SEVERAL = 500, 10, 3
 
-RULES = f"""A claim has to hold at each of the three α. Error: the largest absolute difference to the exact Gaussian
-KD-integral over all test points, so that a polyexp method is charged with the difference between the kernels as well.
-Almost 1000x: at least {ALMOST_THOUSAND}x, in the time of fit and transform together; kditransform is compared with its
-own exact evaluation, as in the paper, and kdi with a direct sum in NumPy and SciPy. 10x to 100x: at
-least {TENFOLD}x, in the time of the fit alone, against the fastest subsampled (S training points, 1,000 references) or
-interpolated Gaussian (all training points, R references) with no larger error; where none of them has that, the time of
-the largest is taken, and the factor is a lower bound. Several orders: at least {SEVERAL}, that is an error a thousand
-times less, and less time too. The paper's claims are about kditransform; kdi's polyexp is the same method, and its fast
+RULES = f"""A claim must hold at each of the three α. Error: the largest absolute difference to the exact Gaussian
+KD-integral over all test points; for a polyexp method this includes the difference between the kernels. Almost 1000x:
+at least {ALMOST_THOUSAND}x, in the time of fit and transform together; kditransform is compared with its own exact
+evaluation, as in the paper, and kdi with a direct sum in NumPy and SciPy. 10x to 100x: at least {TENFOLD}x, in the time
+of the fit alone, against the fastest subsampled (S training points, 1,000 references) or interpolated Gaussian (all
+training points, R references) with no larger error; where each of them has a larger error, the one with the largest S
+or R is taken, and the factor is a lower bound. Several orders: at least {SEVERAL}, that is an error at least a thousand
+times smaller, in less time. The paper's claims are about kditransform; kdi's polyexp is the same method, and its fast
 Gaussian is not in the paper."""
 
 
@@ -49,10 +49,10 @@ def counted(one: Row) -> str:
 def tables(rows: list[Row]) -> list[Table]:
     note = (
         "Milliseconds, median over rounds. Error: largest over the test points, against the exact Gaussian integral. "
-        "Own error: against the exact integral that the method computes. That is the same but for polyexp methods, "
-        "which have another kernel, and for kditransform's Gaussian, whose deviation has ddof = 1: what the error is "
-        "above the own error is that difference, and no imprecision. S: training points drawn, with 1,000 references, "
-        "as in the paper's caption; R: references, with all training points, as in its notebook."
+        "Own error: against the exact integral that the method computes. The two differ for polyexp methods, which "
+        "have another kernel, and for kditransform's Gaussian, whose deviation has ddof = 1: there, error beyond the "
+        "own error is the difference of definitions, not imprecision. S: training points drawn, with 1,000 "
+        "references, as in the paper's caption; R: references, with all training points, as in its notebook."
     )
     found = []
     for (alpha, points), group in grouped(rows, "alpha", "points").items():
@@ -63,13 +63,13 @@ def tables(rows: list[Row]) -> list[Table]:
         ]
         header = ["", "fit", "transform", "both", "error", "own error"]
         found.append(Table(f"α = {alpha}, {int(points):,} points", header, body, note))
-        note = ""  # said once
+        note = ""  # only below the first table
     return found
 
 
 def claims(rows: list[Row]) -> list[Claim]:
     methods = {one["method"] for one in rows}
-    # The paper compares kditransform with its own exact evaluation; kdi has to beat the faster direct sum.
+    # The paper compares kditransform with its own exact evaluation; kdi is compared with the faster direct sum.
     exact = {THEIR_POLYEXP: THEIR_EXACT, OUR_POLYEXP: EXACT, OUR_GAUSSIAN: EXACT}
     fast = [method for method in exact if method in methods]
     found = [speedup(rows, method, exact[method]) for method in fast]
@@ -92,9 +92,9 @@ def speedup(rows: list[Row], method: str, exact: str) -> Claim:
 
 
 def fixed_precision(rows: list[Row], method: str, rival: str) -> Claim:
-    """Training time of the fastest of the rivals that are at least as precise, over the method's.
+    """Judge the training time of the fastest rival that is at least as precise, over that of the method.
 
-    Where none is, with however many points or references, the time of the largest is a lower bound.
+    Where no rival is as precise, the one with the most points or references gives a lower bound.
     """
     ratios, said = [], []
     for (alpha,), group in grouped(rows, "alpha").items():
@@ -119,7 +119,7 @@ def orders(rows: list[Row]) -> Claim:
         best = min((one for one in group if one["method"] in APPROXIMATE), key=error_of)
         gains.append(gain(best, own))
         faster.append(ratio(best, own, "total_ms"))
-        # As many references as points cost as much as the direct sum: no rival in time, but said.
+        # With as many references as points it costs as much as the direct sum: not compared in time, but reported.
         finest = chosen(group, method=INTERPOLATED)[-1]
         said.append(f"α = {alpha}: error {against(best, own)} (and {against(finest, own)})")
     claimed = f"{OURS}{OUR_GAUSSIAN} has several orders less error (at least {SEVERAL}) than the most precise "
@@ -134,7 +134,7 @@ def against(other: Row, own: Row) -> str:
 
 
 def gain(other: Row, own: Row) -> float:
-    """Orders of magnitude by which its error is less than that of the other."""
+    """Return the orders of magnitude by which the own error is smaller than that of the other."""
     return log10(error_of(other) / error_of(own))
 
 
@@ -147,13 +147,13 @@ def ratio(slow: Row, fast: Row, what: str) -> float:
 
 
 def times(factor: float) -> str:
-    """With so many digits that it is not rounded to 1x, nor up to what is asked for."""
+    """Format a factor with enough digits that it is not rounded to 1x, or up to the claimed one."""
     return f"{factor:,.0f}x" if factor >= 100 else f"{factor:.1f}x" if factor >= 1 else f"{factor:.2g}x"
 
 
 # The figure.
 
-COLOURS = ("#0059a8", "#7b3294", "#d9731a")  # one an alpha
+COLOURS = ("#0059a8", "#7b3294", "#d9731a")  # one per alpha
 MARKERS = {SUBSAMPLED: "o", INTERPOLATED: "P", THEIR_POLYEXP: "s", THEIR_GAUSSIAN: "D"}
 MARKERS |= {OUR_POLYEXP: "^", OUR_GAUSSIAN: "v"}
 
@@ -168,7 +168,7 @@ def figures(rows: list[Row]) -> dict[str, Figure]:
             passed, errors, own = ([float(one[what]) for one in here] for what in ("total_ms", "error", "own_error"))
             dashes = "--" if method == INTERPOLATED else "-"
             axes.plot(passed, errors, marker=marker, color=colour, ls=dashes, lw=0.8, ms=5.5, zorder=4)
-            if "polyexp" in method:  # hollow: against its own kernel
+            if "polyexp" in method:  # hollow marks: the error against its own kernel
                 axes.plot(passed, own, marker=marker, color=colour, mfc="white", ls="", ms=5.5, zorder=3)
                 axes.vlines(passed, own, errors, color=colour, lw=0.7, ls=":")
         (direct,), on_axis = chosen(group, method=EXACT), axes.get_xaxis_transform()

@@ -1,8 +1,8 @@
-"""Tasks, with what is done and the time that is left printed after each; rows are kept, so that a run can be resumed.
+"""Run tasks, print the progress and the time left after each, and cache their rows so that a run can be resumed.
 
-Tasks with a key are looked up in the file of `keeping`, and appended to it when they are done. The key has to say all
-that the rows depend on: `task_key` adds the versions of libraries, the sources of kdi and the file that measures. A run
-that was stopped goes on where it was; without the file it starts anew.
+The rows of a task with a key are looked up in the file of `cached_rows`, and appended to it when the task is done. The
+key must contain everything that the rows depend on: `task_key` adds the versions of libraries, the sources of kdi and
+the file that measures. A run that was stopped goes on where it was; without the file it starts anew.
 """
 
 import hashlib
@@ -27,35 +27,49 @@ Size = Literal["quick", "usual", "full"]  # how much of an experiment is run
 
 @dataclass(frozen=True)
 class Task:
+    """One part of an experiment, which gives some of its rows."""
+
     label: str
-    work: float  # in any unit that all tasks share: the time left is judged by it
+    work: float  # in any unit that all tasks share: the time left is estimated from it
     call: Callable[[], Rows]
-    key: str = ""  # none: never kept
+    key: str = ""  # empty: never cached
 
 
 def task_key(file: str, *parts: Any, libraries: Sequence[str] = ()) -> str:
-    """What names a task, with a hash of the file that measures it and the versions of what that calls."""
+    """Make the key of a task: its parts, the versions of libraries, hashes of kdi and of the file that measures."""
     versions = {library: version(library) for library in ("numpy", "scipy", "scikit-learn", *libraries)}
     return json.dumps([*parts, versions, kdi_sources(), hashed([Path(file)])])
 
 
 @cache
 def kdi_sources() -> str:
-    """The version of kdi does not change with every line of it."""
-    files = [*sorted(Path(kdi.__file__).parent.glob("*.py")), Path(core.__file__)]
-    return hashed(files)
+    """Hash the sources of kdi and its compiled core: its version does not change with every edit."""
+    return hash_sources(Path(kdi.__file__).parent, Path(core.__file__))
+
+
+def hash_sources(package: Path, core_file: Path) -> str:
+    """Hash paths and contents of all modules of a package and its subpackages, and the compiled core."""
+    modules = {path.relative_to(package).as_posix(): path for path in package.rglob("*.py")}
+    found = hashlib.sha256()
+    for name, path in [*sorted(modules.items()), (core_file.name, core_file)]:
+        content = path.read_bytes()
+        # With the length, so that no other division into names and contents has the same hash.
+        found.update(f"{name}\n{len(content)}\n".encode())
+        found.update(content)
+    return found.hexdigest()
 
 
 def hashed(files: Iterable[Path]) -> str:
+    """Hash the contents of files."""
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 
-class Kept:
-    """Rows of tasks by key, in a file with one JSON object a line that is only ever appended to."""
+class RowCache:
+    """Rows of tasks by key, in a file with one JSON object per line that is only ever appended to."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.used = 0.0  # seconds that were taken for rows of an earlier run
+        self.seconds_saved = 0.0  # seconds that an earlier run took for rows that this run used
         self.rows: dict[str, Rows] = {}
         self.seconds: dict[str, float] = {}
         if path.exists():
@@ -71,47 +85,47 @@ class Kept:
         self.rows[key], self.seconds[key] = rows, seconds
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a", encoding="utf-8") as file:
-            # A line of its own, even after one that was cut short.
+            # Begins a new line, even after one that was cut short.
             file.write("\n" + json.dumps({"key": key, "rows": rows, "seconds": round(seconds, 3)}))
 
 
-_kept: Kept | None = None
+_cache: RowCache | None = None
 
 
 @contextmanager
-def keeping(path: Path) -> Iterator[Kept]:
-    """Within this, rows of tasks with a key are kept in that file."""
-    global _kept
-    _kept = Kept(path)
+def cached_rows(path: Path) -> Iterator[RowCache]:
+    """Cache the rows of tasks with a key in that file, within this context."""
+    global _cache
+    _cache = RowCache(path)
     try:
-        yield _kept
+        yield _cache
     finally:
-        _kept = None
+        _cache = None
 
 
 def run(tasks: Sequence[Task], n_jobs: int = 1) -> Rows:
-    """The rows of all tasks, in their order; so many tasks at once, in processes of their own where that is not 1."""
-    kept = _kept.rows if _kept else {}
-    found = {index: kept[task.key] for index, task in enumerate(tasks) if task.key and task.key in kept}
-    if _kept and found:
-        _kept.used += sum(_kept.seconds[tasks[index].key] for index in found)
+    """Return the rows of all tasks, in their order; with n_jobs above 1, that many tasks run at once in processes."""
+    cached = _cache.rows if _cache else {}
+    found = {index: cached[task.key] for index, task in enumerate(tasks) if task.key and task.key in cached}
+    if _cache and found:
+        _cache.seconds_saved += sum(_cache.seconds[tasks[index].key] for index in found)
         print(f"{len(found)} of {len(tasks)} kept from an earlier run", flush=True)
     rest = [index for index in range(len(tasks)) if index not in found]
     done, total, begin = 0.0, sum(tasks[index].work for index in rest), perf_counter()
     for count, (index, rows, seconds) in enumerate(finished(tasks, rest, n_jobs), start=len(found) + 1):
         task = tasks[index]
         found[index] = rows
-        if _kept and task.key:
-            _kept.add(task.key, rows, seconds)
+        if _cache and task.key:
+            _cache.add(task.key, rows, seconds)
         done += task.work
-        gone = perf_counter() - begin
-        left = gone * (total - done) / done
-        print(f"{count} of {len(tasks)}: {task.label}; {gone:.0f} s gone, about {left:.0f} s left", flush=True)
+        elapsed = perf_counter() - begin
+        left = elapsed * (total - done) / done
+        print(f"{count} of {len(tasks)}: {task.label}; {elapsed:.0f} s elapsed, about {left:.0f} s left", flush=True)
     return [row for index in range(len(tasks)) for row in found[index]]
 
 
 def finished(tasks: Sequence[Task], wanted: Iterable[int], n_jobs: int) -> Iterator[tuple[int, Rows, float]]:
-    """Index, rows and seconds of each task that is wanted, as it is done."""
+    """Yield index, rows and seconds of each wanted task as soon as it is done."""
     if n_jobs == 1:
         yield from (called(index, tasks[index]) for index in wanted)
         return

@@ -1,6 +1,6 @@
 """Root mean squared error (rMSE) of linear regression after each transformer (the paper's 3.1.2).
 
-How splits are made and how alpha is chosen: experiments/sweeps.py. What "ahead" means: experiments/sweep_pages.py.
+experiments/sweeps.py says how splits are made and alpha is chosen; experiments/sweep_pages.py defines "ahead".
 """
 
 from collections.abc import Sequence

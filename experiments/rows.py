@@ -1,4 +1,4 @@
-"""Rows of an experiment: dictionaries with the same keys, which become a CSV file; read back, all values are text."""
+"""Rows of an experiment: dictionaries with the same keys, written to a CSV file; read back, all values are text."""
 
 import csv
 from collections.abc import Iterable, Sequence
@@ -21,12 +21,12 @@ def read_rows(path: Path) -> list[Row]:
 
 
 def chosen(rows: Iterable[Row], **fields: Any) -> list[Row]:
-    """Those that have these values."""
+    """Select the rows with these values."""
     return [row for row in rows if all(row[name] == value for name, value in fields.items())]
 
 
 def grouped(rows: Iterable[Row], *names: str) -> dict[tuple[Any, ...], list[Row]]:
-    """Rows with the same values of these, in the order in which the values first come."""
+    """Group the rows by the values of these fields, in the order in which the values first occur."""
     found: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
         found.setdefault(tuple(row[name] for name in names), []).append(row)

@@ -1,9 +1,9 @@
 """The best alpha against the number of rows: California housing, drawn anew for each split (the paper's A.3).
 
-The setting is that of the regression, on rows drawn without replacement. The best alpha is that of the sweep whose mean
-rMSE over the splits is the least. Scott's rule has bandwidths shrink as N^(-1/5). The best alpha does not vanish if the
-slope of its logarithm on that of N, by least squares, is above half of that, -1/10; and it stays constant if at no N it
-is more than one step of the sweep (a factor of 1.27) from another.
+The setting is that of the regression, on rows drawn without replacement. The best alpha is that of the sweep with the
+smallest mean rMSE over the splits. By Scott's rule, bandwidths shrink as N^(-1/5). The best alpha does not vanish if
+the slope of its logarithm on that of N, by least squares, is above half of that power, -1/10. It stays constant if no
+two N differ in it by more than one step of the sweep (a factor of 1.27).
 """
 
 import numpy as np
@@ -19,15 +19,15 @@ from experiments.sweep_pages import alpha, best, of_method, value
 
 TITLE = "The best α against the number of rows"
 SIZES = (1000, 2000, 5000, 10_000)
-QUICK = SIZES[:2]  # no slope without two
+QUICK = SIZES[:2]  # a slope needs two
 SCOTT = -0.2
 LEAST = SCOTT / 2
-STEP = float(sweeps.ALPHAS[1] / sweeps.ALPHAS[0])
-ROUNDING = 1.001  # of alphas in the rows
+STEP = float(sweeps.SWEEP_ALPHAS[1] / sweeps.SWEEP_ALPHAS[0])
+ROUNDING = 1.001  # tolerance for alphas that are rounded in the rows
 
 RULES = (
-    f"It vanishes if it falls faster than N^{LEAST}, half of Scott's power, by least squares on logarithms. The sweep "
-    f"goes by factors of {STEP:.2f}: slower changes would not be seen."
+    f"An α vanishes if it falls faster than N^{LEAST}, half of Scott's power, by least squares on logarithms. The "
+    f"steps of the sweep are factors of {STEP:.2f}: smaller changes would not be seen."
 )
 
 
@@ -45,8 +45,8 @@ def tables(rows: list[Row]) -> list[Table]:
         + [of_method(sample, TUNED)[name] for name in ("mean_alpha", "median_alpha")]
         for sample in sweep_pages.samples(rows)
     ]
-    note = f"Mean ± standard error over {rows[0]['splits']} splits. The sweep goes by factors of {STEP:.3f}. "
-    note += f"Chosen: by the inner cross-validation, split by split. {sweep_pages.BARS}"
+    note = f"Mean ± standard error over {rows[0]['splits']} splits. The steps of the sweep are factors of {STEP:.3f}. "
+    note += f"Chosen: by the inner cross-validation of each split. {sweep_pages.BARS}"
     found = Table("Best α", header, lines, note)
     return [found, sweep_pages.score_table(rows, f"{sweep_pages.STRAIGHT} {sweep_pages.BESIDE}")]
 

@@ -1,7 +1,7 @@
 """The Small Data Benchmarks: a linear support vector classifier after each transformer, scored by ROC AUC.
 
-The usual run leaves out the sets of SLOW, `--full` runs all of the archive, `--quick` the twelve smallest files, which
-are shipped, over fewer values of C. How a set is scored: experiments/small_data_search.py.
+The usual run leaves out the sets in SLOW, `--full` runs all of the archive, and `--quick` runs the twelve smallest
+files, which this repository contains, over fewer values of C. How sets are scored: experiments/small_data_search.py.
 """
 
 from functools import cache, partial
@@ -12,7 +12,7 @@ from experiments import datasets, small_data_search
 from experiments.names import MIN_MAX
 from experiments.progress import Size, Task, run, task_key
 from experiments.rows import Row, grouped
-from experiments.small_data_search import ALPHAS, FOLDS, Floats, Labels, Penalties, fold_rows
+from experiments.small_data_search import FOLDS, SEARCH_ALPHAS, Floats, Labels, Penalties, fold_rows
 from experiments.small_data_tables import RULES, SLOW, claims, figures, tables
 
 __all__ = ["RULES", "TITLE", "claims", "figures", "measure", "tables"]
@@ -34,20 +34,20 @@ def measure(size: Size) -> list[Row]:
     return summarised(run(tasks, JOBS))
 
 
-@cache  # the archive is read as a whole, once a process
+@cache  # the whole archive is read, once per process
 def all_sets(size: Size) -> dict[str, tuple[Floats, Labels]]:
     path = datasets.SMALLEST if size == "quick" else None
     return {name: (table, labels) for name, table, labels in datasets.benchmarks(path)}
 
 
 def work(size: Size, name: str) -> float:
-    """Roughly what libsvm needs: kernel values of all pairs of rows."""
+    """Estimate the work of libsvm: kernel values of all pairs of rows."""
     rows, columns = all_sets(size)[name][0].shape
     return rows**2 * (20 + columns) + 1e8
 
 
 def fold_task(size: Size, name: str, fold: int, penalties: Penalties) -> Task:
-    key = task_key(small_data_search.__file__, name, fold, penalties, ALPHAS, FOLDS)
+    key = task_key(small_data_search.__file__, name, fold, penalties, SEARCH_ALPHAS, FOLDS)
     return Task(
         f"{name}, fold {fold + 1} of {FOLDS}", work(size, name), partial(set_rows, size, name, fold, penalties), key
     )
@@ -60,7 +60,7 @@ def set_rows(size: Size, name: str, fold: int, penalties: Penalties) -> list[Row
 
 
 def summarised(found: list[Row]) -> list[Row]:
-    """The folds of a method on a set become one row, with what was published for the set."""
+    """Combine the folds of a method on a set into one row, with the score that was published for the set."""
     published = datasets.published_scores()
     return [
         {name: value for name, value in folds[0].items() if name in ("data", "rows", "columns", "classes", "method")}

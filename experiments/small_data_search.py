@@ -1,10 +1,10 @@
-"""The nested search of the Small Data Benchmarks: on one outer fold, the score of every method.
+"""The nested search of the Small Data Benchmarks: the score of every method on one outer fold.
 
 The setting is that of Feldman (2021), which the paper repeats: four stratified outer folds (shuffled, seed 0), in each
 a grid search by four inner ones over C, and over alpha in {1/3, 1, 3} where it is tuned; every transformer is fitted
-anew to every part. The classifier is his too: libsvm's with a linear kernel, classes weighted by their rarity, and the
-probabilities that libsvm fits to its decisions, by which rows are ranked with two classes as with more. But it stops
-after ITERATIONS: on some sets it would go on for millions at C = 100, minutes a fit, for scores that hardly change.
+anew to every training part. The classifier is his too: libsvm's with a linear kernel, classes weighted by their rarity,
+and rows ranked by the probabilities that libsvm fits to its decisions, with two classes as with more. But it stops
+after ITERATIONS: on some sets it would need millions at C = 100, minutes per fit, for scores that hardly change.
 """
 
 import warnings
@@ -30,15 +30,15 @@ Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
 Penalties = tuple[float, ...]  # values of C
 
-ALPHAS = (1 / 3, 1.0, 3.0)
+SEARCH_ALPHAS = (1 / 3, 1.0, 3.0)
 FOLDS = 4
 CACHE = 1000  # megabytes of libsvm's kernel cache
 ITERATIONS = 100_000
-QUANTILES = 1000  # QuantileTransformer's default, which it lowers to the rows there are with a warning
+QUANTILES = 1000  # QuantileTransformer's default, which it lowers to the number of rows with a warning
 
 
 class Option(NamedTuple):
-    """A transformer that a grid search may choose: from the number of rows to one that is not fitted."""
+    """A transformer that a grid search may choose, made unfitted for a number of rows."""
 
     name: str
     alpha: float | None
@@ -48,10 +48,10 @@ class Option(NamedTuple):
 OPTIONS = (
     Option(MIN_MAX, None, lambda rows: MinMaxScaler()),
     Option(QUANTILE, None, lambda rows: QuantileTransformer(n_quantiles=min(QUANTILES, rows))),
-    *(Option(TUNED, alpha, lambda rows, alpha=alpha: kdi.KDITransformer(alpha=alpha)) for alpha in ALPHAS),
+    *(Option(TUNED, alpha, lambda rows, alpha=alpha: kdi.KDITransformer(alpha=alpha)) for alpha in SEARCH_ALPHAS),
     Option(EACH, None, lambda rows: kdi.KDITransformerCV(n_jobs=1)),
 )
-# Which options a method chooses from: alpha = 1 is one of those of the search over alpha, and not measured twice.
+# The options of each method, by index: alpha = 1 belongs to the search over alpha too, and is not measured twice.
 CHOICES = {
     MIN_MAX: [0],
     QUANTILE: [1],
@@ -62,10 +62,10 @@ CHOICES = {
 
 
 def fold_rows(table: Floats, labels: Labels, fold: int, penalties: Penalties) -> list[Row]:
-    """The score of every method on one outer fold, with what its inner search chose."""
+    """Score every method on one outer fold, and record the choice of its inner search."""
     train, test = list(splitter().split(table, labels))[fold]
     with threadpool_limits(1), warnings.catch_warnings():
-        # scikit-learn 1.9 announces that it will drop libsvm's probabilities, which the benchmark is defined by.
+        # scikit-learn 1.9 deprecates libsvm's probabilities, which are part of the benchmark's definition.
         warnings.filterwarnings("ignore", message=".*probability.*", category=FutureWarning)
         warnings.simplefilter("ignore", ConvergenceWarning)
         searched = [timed(inner_scores, option, table[train], labels[train], penalties) for option in OPTIONS]
@@ -73,7 +73,7 @@ def fold_rows(table: Floats, labels: Labels, fold: int, penalties: Penalties) ->
         rows = []
         for method, choices in CHOICES.items():
             scores = np.concatenate([searched[index][1] for index in choices])
-            option, penalty = divmod(int(np.argmax(scores)), len(penalties))  # the first, where there are ties
+            option, penalty = divmod(int(np.argmax(scores)), len(penalties))  # the first of ties
             chosen = choices[option]
             seconds = sum(searched[index][0] for index in choices)
             rows.append(
@@ -88,12 +88,12 @@ def splitter() -> StratifiedKFold:
 
 
 def inner_scores(option: Option, table: Floats, labels: Labels, penalties: Penalties) -> Floats:
-    """Of every C, the mean over inner folds; the transformer is fitted once a fold, it does not depend on C."""
+    """Return the mean score over inner folds per C; the transformer does not depend on C: one fit per fold."""
     found = np.empty((FOLDS, len(penalties)))
     for fold, (train, test) in enumerate(splitter().split(table, labels)):
         transformer = option.make(len(train)).fit(table[train], labels[train])
-        parts = transformer.transform(table[train]), labels[train], transformer.transform(table[test]), labels[test]
-        found[fold] = [auc(*parts, penalty) for penalty in penalties]
+        split = transformer.transform(table[train]), labels[train], transformer.transform(table[test]), labels[test]
+        found[fold] = [auc(*split, penalty) for penalty in penalties]
     return found.mean(axis=0)
 
 
@@ -107,7 +107,7 @@ def outer_score(
 
 
 def auc(train: Floats, train_labels: Labels, test: Floats, test_labels: Labels, penalty: float) -> float:
-    """One against the rest, weighted by class."""
+    """Return the one-vs-rest ROC AUC of the classifier, weighted by class."""
     model = SVC(kernel="linear", C=penalty, class_weight="balanced", probability=True, tol=1e-4, random_state=0)
     model.set_params(cache_size=CACHE, max_iter=ITERATIONS)
     found = model.fit(train, train_labels).predict_proba(test)

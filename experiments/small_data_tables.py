@@ -1,4 +1,4 @@
-"""The Small Data Benchmarks as people read them: the paper's table and figure, its claims, and every set."""
+"""Tables, claims and the figure of the Small Data Benchmarks: those of the paper, and every set."""
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -17,15 +17,16 @@ METHODS = (MIN_MAX, QUANTILE, KDI, TUNED, EACH)
 PAPER = {MIN_MAX: (0.864, 0.132), QUANTILE: (0.866, 0.131), KDI: (0.868, 0.129), TUNED: (0.869, 0.129)}
 PAPER_SETS = 142
 ABSENT = ("arcene", "localization-for-person-activity", "madelon", "multiple-features", "walking-activity")
-LEVEL = 0.05  # of a p-value that bears a claim out
-NEAR = 0.005  # of what was published for a set
+LEVEL = 0.05  # p-values below it support a claim
+NEAR = 0.005  # the largest difference to the published score of a set
 RULES = (
     f"Greater AUC: a greater mean over sets, and p < {LEVEL} by Wilcoxon's one-sided signed-rank test over sets. "
-    "Relative AUC: a method's over the greatest of the paper's four on the same set, which an α per feature may exceed."
+    "Relative AUC: the AUC of a method divided by the greatest AUC of the paper's four methods on the same set. That "
+    "of an α per feature may exceed 1."
 )
-SMALL = 1000  # rows: the smaller ones, of which the paper says that the transformation helps most
+SMALL = 1000  # rows: below it, according to the paper, the transformation helps most
 
-# Left out of the usual run: most of the larger ones, and others on which libsvm takes long.
+# Left out of the usual run: most of the larger sets, and others on which libsvm takes long.
 # fmt: off
 SLOW = (
     "contraceptive-method-choice", "autoUniv-au7-300-drift-au7-cpd1-800", "banana", "robot-nav-sensor-readings-2",
@@ -43,12 +44,12 @@ SLOW = (
 
 
 def scores(rows: list[Row], method: str) -> Floats:
-    """In the order of the sets."""
+    """Return the scores of a method, in the order of the sets."""
     return np.array([float(row["auc"]) for row in chosen(rows, method=method)])
 
 
 def relative(rows: list[Row]) -> dict[str, Floats]:
-    """The scores over the best of the set: of the paper's four methods, to which an alpha per feature is compared."""
+    """Divide the scores by the best of the paper's four methods on the same set."""
     best = np.max([scores(rows, method) for method in PAPER], axis=0)
     return {method: scores(rows, method) / best for method in METHODS}
 
@@ -79,7 +80,7 @@ def claims(rows: list[Row]) -> list[Claim]:
 
 
 def ahead(rows: list[Row], own: str, other: str, paper: str) -> Claim:
-    """By its mean, and by Wilcoxon's one-sided test; beside the paper's means, where it has them."""
+    """Judge by the means and by Wilcoxon's one-sided test; give the paper's means where it has them."""
     mean, beside = (float(scores(rows, method).mean()) for method in (own, other))
     one = contest(scores(rows, own), scores(rows, other))
     return Claim(
@@ -91,13 +92,13 @@ def ahead(rows: list[Row], own: str, other: str, paper: str) -> Claim:
 
 
 def small_claim(rows: list[Row]) -> Claim:
-    """How far below the best the worst tenth of the smaller sets is."""
+    """Compare the relative AUC on the worst tenth of the smaller sets."""
     small = sizes(rows) < SMALL
     tenths = {method: float(np.quantile(values[small], 0.1)) for method, values in relative(rows).items()}
     said = ", ".join(f"{method} {tenths[method]:.3f}" for method in PAPER)
     return Claim(
-        f"both KD-integrals avoid suboptimal performance on small sets: the relative AUC that nine in ten of those "
-        f"with fewer than {SMALL:,} rows exceed is above that of {MIN_MAX} and {QUANTILE}",
+        f"both KD-integrals avoid suboptimal performance on small sets: on the sets with fewer than {SMALL:,} rows, "
+        f"the 10th percentile of their relative AUC is above that of {MIN_MAX} and {QUANTILE}",
         f"{said}; {small.sum()} sets",
         min(tenths[KDI], tenths[TUNED]) > max(tenths[MIN_MAX], tenths[QUANTILE]),
     )
@@ -135,12 +136,12 @@ def summary_table(rows: list[Row]) -> Table:
         body.append(cells)
     header = ["", "mean (deviation) of AUC", "the paper", *(f"p, {better}" for better in (KDI, TUNED, EACH))]
     note = f"{len(sizes(rows))} sets here, {PAPER_SETS} in the paper. The p-values are Wilcoxon's, one-sided: small "
-    note += f"where the method of the column is better than that of the line. {left_out(rows)}"
+    note += f"where the method of the column is better than that of the row. {left_out(rows)}"
     return Table("ROC AUC of a linear support vector classifier", header, body, note)
 
 
 def left_out(rows: list[Row]) -> str:
-    """Which of the paper's sets are not there, and why."""
+    """Say which of the paper's sets are missing, and why."""
     there = {row["data"] for row in rows}
     slow = [name for name in SLOW if name not in there]
     found = f"Not in the archive, too large: {', '.join(ABSENT)}."
@@ -150,7 +151,7 @@ def left_out(rows: list[Row]) -> str:
 def seconds_table(rows: list[Row]) -> Table:
     totals = {method: sum(float(row["seconds"]) for row in chosen(rows, method=method)) for method in METHODS}
     body = [[method, f"{total:,.0f}"] for method, total in totals.items()]
-    note = "Of the inner searches, summed over sets and folds, on one thread, while other processes are busy. "
+    note = "Time of the inner searches, summed over sets and folds, on one thread, while other processes run. "
     note += f"{TUNED} searches three values of alpha."
     return Table("Seconds", ["", "seconds"], body, note)
 

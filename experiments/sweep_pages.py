@@ -1,8 +1,8 @@
-"""What a sweep of alphas found, as people read it: who is ahead of whom, tables, and a figure with a panel a sample.
+"""Comparisons, tables and figures of a sweep of alphas.
 
-Methods are compared split by split: one is ahead of another where its mean lead over it is more than two standard
-errors of that lead, behind where the other one is ahead, and tied with it otherwise. Splits overlap, so that this is a
-yardstick and not a confidence in other data.
+Methods are compared on the same splits: one is ahead of another where its mean lead is more than two standard errors of
+that lead, behind where the other one is ahead, and tied with it otherwise. Splits overlap, so these errors are only a
+guide, and do not allow inference about other data.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -15,7 +15,7 @@ from experiments import drawing
 from experiments.claims import Claim
 from experiments.names import CLIPPED, EACH, KDI, MIN_MAX, OURS, QUANTILE, TUNED, Z_SCORE
 from experiments.rows import Row, chosen, grouped
-from experiments.sweeps import ALPHAS, METHODS, SETTINGS, SWEPT
+from experiments.sweeps import METHODS, SETTINGS, SWEEP_ALPHAS, SWEPT
 
 NAMES = {
     "wine": "Wine",
@@ -26,26 +26,26 @@ NAMES = {
     "abalone": "Abalone",
 }
 PLAIN = (MIN_MAX, Z_SCORE)
-FAR = 1.5  # times the range of the others
+FAR = 1.5  # times the range of the other methods
 ERRORS = 2  # standard errors that make a lead
 RULE = (
     f"Ahead or behind: by more than {ERRORS} standard errors of the difference on the same splits; otherwise tied. "
-    "Splits overlap, so that these errors are a yardstick, and too small for inference about other data."
+    "Splits overlap, so these errors are only a guide, and too small for inference about other data."
 )
-BESIDE = f"Not in the paper: {EACH}, which is kdi.KDITransformerCV, and {CLIPPED}, which stops at the training range."
+BESIDE = f"Not in the paper: {EACH}, which is kdi.KDITransformerCV, and {CLIPPED}, which clips to the training range."
 BARS = "The paper says that its error bars are standard deviations; its notebooks draw standard errors, as we do."
 STRAIGHT = (
-    "Less is better. Min-max and z-score are affine maps of the features, to which least squares is blind. Both go on "
-    "beyond the range of the training part, where the others stop: a few splits with far values in the test part "
-    f"make their errors large, and part of the lead over them is that: {CLIPPED} stops too."
+    "Lower is better. Min-max and z-score are affine maps of the features, which do not change least squares. Both "
+    "extrapolate beyond the range of the training part, where the other methods are constant: a few splits with "
+    "outliers in the test part make their errors large. Clipped min-max shows how much of a lead is due to that."
 )
 
 
-# Rows.
+# Selections of rows.
 
 
 def samples(rows: Iterable[Row]) -> list[list[Row]]:
-    """The rows of each sample, in their order."""
+    """Group the rows by sample, in their order."""
     return list(grouped(rows, "data", "rows").values())
 
 
@@ -55,7 +55,7 @@ def of_method(sample: Iterable[Row], method: str) -> Row:
 
 
 def sign(row: Row) -> int:
-    """1 where more is better, -1 where less is."""
+    """Return 1 where higher is better, -1 where lower is."""
     return SETTINGS[row["metric"]].sign
 
 
@@ -64,7 +64,7 @@ def swept(sample: Iterable[Row]) -> list[Row]:
 
 
 def best(sample: Iterable[Row]) -> Row:
-    """Of the sweep, by the mean over splits; the first of equal ones."""
+    """Find the row of the sweep with the best mean over splits; the first of ties."""
     return max(swept(sample), key=lambda row: sign(row) * float(row["value"]))
 
 
@@ -77,7 +77,7 @@ def title(sample: Sequence[Row]) -> str:
 
 
 class Lead(NamedTuple):
-    """How much better one method is than another, split by split: positive where it is."""
+    """The mean lead of one method over another on the same splits, and its standard error."""
 
     mean: float
     error: float
@@ -100,7 +100,7 @@ class Lead(NamedTuple):
 
 
 def lead(sample: Sequence[Row], method: str, other: str) -> Lead:
-    """Of alpha = 1, the tuned alpha or quantiles over another method."""
+    """Return the lead of alpha = 1, the tuned alpha or quantiles over another method."""
     prefix = {KDI: "", TUNED: "tuned_", QUANTILE: "quantile_"}[method]
     row = of_method(sample, other)
     return Lead(-sign(row) * float(row[f"{prefix}difference"]) + 0.0, float(row[f"{prefix}difference_error"]))
@@ -116,7 +116,7 @@ RELATIONS: dict[str, Callable[[Sequence[Lead]], bool]] = {
 
 
 class Expected(NamedTuple):
-    """What the paper says of one method and others on one data set; or what we ask beside it."""
+    """A claim of the paper about one method and others on one data set; or one of ours."""
 
     data: str
     method: str
@@ -126,7 +126,7 @@ class Expected(NamedTuple):
 
 
 def judged(rows: Iterable[Row], expected: Iterable[Expected]) -> list[Claim]:
-    """What is claimed of data that was not measured is left out."""
+    """Judge the claims about data that was measured."""
     by_data = {sample[0]["data"]: sample for sample in samples(rows)}
     return [claim(by_data[one.data], one) for one in expected if one.data in by_data]
 
@@ -143,7 +143,7 @@ def claim(sample: Sequence[Row], expected: Expected) -> Claim:
 
 
 def amount(row: Row, mean: float, error: float) -> str:
-    """A lead with its error: accuracies in points."""
+    """Format a lead with its error; accuracies in percentage points."""
     if row["metric"] == "accuracy":
         return f"{100 * mean:+.2f} ± {100 * error:.2f} points"
     return f"{mean:+.4f} ± {error:.4f}"
@@ -191,7 +191,7 @@ def alpha(row: Row) -> str:
 
 
 def figure(rows: Sequence[Row], mark_best: bool = False) -> Figure:
-    """Two panels a line: methods as horizontal lines with a marker at the end, and the sweep."""
+    """Draw two panels per line: the sweep, and methods as horizontal lines with a marker at the end."""
     groups = samples(rows)
     lines = -(-len(groups) // 2)
     found = drawing.new_figure(7.2, 2.6 * lines + 0.9)
@@ -210,7 +210,7 @@ def figure(rows: Sequence[Row], mark_best: bool = False) -> Figure:
 
 
 def draw_panel(panel: Any, sample: Sequence[Row], mark_best: bool) -> None:
-    """Bars are standard errors."""
+    """Draw one sample; bars are standard errors."""
     sweep = swept(sample)
     panel.errorbar(
         [float(row["alpha"]) for row in sweep],
@@ -226,17 +226,17 @@ def draw_panel(panel: Any, sample: Sequence[Row], mark_best: bool) -> None:
     )
     if mark_best:
         place = float(best(sample)["alpha"])
-        # Not up to the top, where words may stand.
+        # Not up to the top, where text may be.
         panel.axvline(
             place, 0, 0.8, color=drawing.GREY, linestyle=":", linewidth=1, label="best α of the sweep", zorder=0
         )
-    first, last = float(ALPHAS[0]), float(ALPHAS[-1])
+    first, last = float(SWEEP_ALPHAS[0]), float(SWEEP_ALPHAS[-1])
     for place, method in enumerate(METHODS, start=1):
         row, colour, end = of_method(sample, method), drawing.COLOURS[method], last * 1.32**place
         height, error = float(row["value"]), float(row["standard_error"])
         panel.plot([first, end], [height, height], color=colour, linewidth=0.9, alpha=0.8)
         marks = {"marker": drawing.MARKERS[method], "markersize": 5 + 2 * (method == KDI), "linestyle": "none"}
-        # Each at a place of its own: methods that are tied stay apart.
+        # Each at its own place, so that tied methods do not overlap.
         panel.errorbar(end, height, error, color=colour, capsize=2.5, elinewidth=1.1, label=method, **marks)
     keep_in_view(panel, sample)
     panel.set(xscale="log", title=title(sample))
@@ -246,7 +246,7 @@ def draw_panel(panel: Any, sample: Sequence[Row], mark_best: bool) -> None:
 
 
 def keep_in_view(panel: Any, sample: Sequence[Row]) -> None:
-    """A plain scaler that is far off would flatten the sweep: it is left out of the view, and said in words."""
+    """Leave a scaler that is far off out of the view, where it would flatten the sweep, and say so in the panel."""
     heights = [float(row["value"]) for row in sample if row["method"] not in PLAIN]
     low, high = min(heights), max(heights)
     span = high - low

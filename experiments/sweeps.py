@@ -1,11 +1,11 @@
 """Transformers before a simple model, on random splits: alpha = 1, alpha by cross-validation, and a sweep of alphas.
 
 The setting is that of the notebooks of the paper's author: 20 alphas from 0.1 to 10; 70/30 splits, not stratified; in
-each of them 30 random splits of the training part, 70/30 again, to choose one alpha by. For these the transformer (and
-the PCA) is fitted to the whole training part, and only the model to each inner one; the alpha with the best mean score
-is taken, the smallest of equal ones. alpha = 1 is not among the 20, and is measured beside them.
+each, 30 random 70/30 splits of the training part to choose one alpha. For these the transformer (and the PCA) is fitted
+to the whole training part, and only the model to each inner training part; the alpha with the best mean score is
+chosen, the smallest of ties. alpha = 1 is not among the 20, and is measured separately.
 
-The inner models are fitted all at once, from sums over the rows of each inner part: they are scikit-learn's, up to
+The inner models are fitted all at once, from sums over the rows of each inner part: they equal scikit-learn's up to
 rounding.
 """
 
@@ -33,25 +33,25 @@ from experiments.rows import Row, grouped
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-SWEPT = "KD-integral"  # at the alpha that the row names
+SWEPT = "KD-integral"  # at the alpha of the row
 METHODS = (MIN_MAX, CLIPPED, Z_SCORE, QUANTILE, KDI, TUNED, EACH)
-ALPHAS = np.geomspace(0.1, 10, 20)
+SWEEP_ALPHAS = np.geomspace(0.1, 10, 20)
 SPLITS, INNER = 100, 30
 QUICK_SPLITS, QUICK_INNER = 3, 5
-SHARE = 0.3  # of the rows, to test on; of the training part too
-CHUNK = 10  # splits a task
+SHARE = 0.3  # of the rows, for testing; of the training part, too
+CHUNK = 10  # splits per task
 JOBS = 2
-QUANTILES = 1000  # QuantileTransformer's default, which it lowers to the rows there are with a warning
+QUANTILES = 1000  # QuantileTransformer's default, which it lowers to the number of rows with a warning
 SMOOTHING = 1e-9  # share of the largest variance that GaussianNB adds to all
-NO_DIRECTION = 1e-10  # features this near to a combination of others are one, as indicators of all categories are
+NO_DIRECTION = 1e-10  # singular values below this share of the largest are 0, as for indicators of all categories
 
 
 @dataclass(frozen=True)
 class Setting:
-    """How data is read, reduced, modelled and scored."""
+    """How data is loaded, reduced, modelled and scored."""
 
     metric: str
-    sign: int  # 1 where more is better, -1 where less is
+    sign: int  # 1 where higher is better, -1 where lower is
     load: Callable[[str], tuple[Any, Any]]
     reduce: Callable[[Floats, Floats], tuple[Floats, Floats]]
     model: Callable[[], Any]
@@ -61,7 +61,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Sample:
-    """A data set, or so many rows of it, drawn anew for every split."""
+    """A data set, or a number of its rows, drawn anew for every split."""
 
     data: str
     rows: int | None = None
@@ -71,7 +71,7 @@ class Sample:
 
 
 def measure(setting: Setting, samples: Iterable[Sample], size: Size) -> list[Row]:
-    """A row for each sample and method, and for each alpha of the sweep."""
+    """Measure a row per sample and method, and per alpha of the sweep."""
     n_splits, inner = (QUICK_SPLITS, QUICK_INNER) if size == "quick" else (SPLITS, INNER)
     chunks = [range(first, min(first + CHUNK, n_splits)) for first in range(0, n_splits, CHUNK)]
     tasks = [chunk_task(setting, sample, seeds, inner) for sample in samples for seeds in chunks]
@@ -82,25 +82,27 @@ def chunk_task(setting: Setting, sample: Sample, seeds: range, inner: int) -> Ta
     table, _ = setting.load(sample.data)
     rows = sample.rows or len(table)
     label = f"{sample.data}, N = {rows:,}, splits {seeds.start} to {seeds.stop - 1}"
-    key = task_key(__file__, setting.metric, sample.data, rows, [*seeds], inner, SHARE, [*ALPHAS], QUANTILES, METHODS)
+    key = task_key(
+        __file__, setting.metric, sample.data, rows, [*seeds], inner, SHARE, [*SWEEP_ALPHAS], QUANTILES, METHODS
+    )
     work = len(seeds) * (500 + rows) * table.shape[1]
     return Task(label, work, partial(chunk, setting, sample, seeds, inner), key)
 
 
 def chunk(setting: Setting, sample: Sample, seeds: Sequence[int], inner: int) -> list[Row]:
-    # One thread: tasks run side by side, and small products are slowed by threads that wait for each other.
+    # One thread: tasks run in parallel, and small matrix products are slowed by threads that wait for each other.
     with threadpool_limits(1):
         return [split_scores(setting, sample, seed, inner) for seed in seeds]
 
 
 def split_scores(setting: Setting, sample: Sample, seed: int, inner: int) -> Row:
-    """The scores of all methods on one split, and the alpha that was chosen."""
+    """Score all methods on one split, and record the alpha that was chosen."""
     table, target = drawn(setting, sample, seed)
     train, test, target_train, target_test = train_test_split(table, target, test_size=SHARE, random_state=seed)
     inside = inner_parts(len(train), seed, inner)
 
     def scored(fitted: Any) -> tuple[float, Floats]:
-        """On the rest, and what the model is fitted to."""
+        """Return the score on the test part, and the features that the model is fitted to."""
         reduced, reduced_test = setting.reduce(fitted.transform(train), fitted.transform(test))
         model = setting.model().fit(reduced, target_train)
         return float(setting.score(target_test, model.predict(reduced_test))), reduced
@@ -115,11 +117,11 @@ def split_scores(setting: Setting, sample: Sample, seed: int, inner: int) -> Row
     }
     scores = {name: scored(transformer.fit(train, target_train))[0] for name, transformer in plain.items()}
     sweep, within = [], []
-    for fitted in kdi.alpha_path(train, ALPHAS, n_jobs=1):
+    for fitted in kdi.alpha_path(train, SWEEP_ALPHAS, n_jobs=1):
         score, reduced = scored(fitted)
         sweep.append(score)
         within.append(setting.sign * setting.inner_scores(reduced, target_train, inside).mean())
-    chosen = int(np.argmax(np.round(within, 12)))  # what differs by rounding is equal, and the first of those is taken
+    chosen = int(np.argmax(np.round(within, 12)))  # scores that differ by rounding only are ties: the first is taken
     scores[TUNED] = sweep[chosen]
     return {
         "data": sample.data,
@@ -128,7 +130,7 @@ def split_scores(setting: Setting, sample: Sample, seed: int, inner: int) -> Row
         "metric": setting.metric,
         "scores": scores,
         "sweep": sweep,
-        "chosen": float(ALPHAS[chosen]),
+        "chosen": float(SWEEP_ALPHAS[chosen]),
     }
 
 
@@ -136,13 +138,13 @@ def drawn(setting: Setting, sample: Sample, seed: int) -> tuple[Any, Any]:
     table, target = setting.load(sample.data)
     if sample.rows is None:
         return table, target
-    # Of rows and seed: samples of other sizes are drawn by themselves, not one from the other.
+    # Seeded by size and seed, so that samples of different sizes are independent.
     rows = np.random.default_rng([sample.rows, seed]).choice(len(table), sample.rows, replace=False)
     return table[rows], target[rows]
 
 
 def inner_parts(rows: int, seed: int, count: int) -> Flags:
-    """Which rows each inner model is fitted to, a line a split; it is scored on the others."""
+    """Choose the rows that each inner model is fitted to, one line per split; it is scored on the others."""
     inside = np.zeros((count, rows), dtype=bool)
     splits = ShuffleSplit(n_splits=count, test_size=SHARE, random_state=seed).split(np.empty((rows, 1)))
     for line, (train, _) in zip(inside, splits, strict=True):
@@ -150,13 +152,13 @@ def inner_parts(rows: int, seed: int, count: int) -> Flags:
     return inside
 
 
-# Models of all inner parts at once.
+# Models of all inner parts, fitted at once.
 
 
 def bayes_accuracies(values: Floats, labels: Any, inside: Flags) -> Floats:
-    """Of Gaussian naive Bayes, fitted to the rows that are inside and scored on the others, line by line."""
+    """Score Gaussian naive Bayes, fitted to the rows that are inside and scored on the others, per line."""
     weights = inside.astype(float)
-    values = values - values.mean(axis=0)  # squares of deviations lose no digits
+    values = values - values.mean(axis=0)  # so that squares do not lose digits
     classes, codes = np.unique(labels, return_inverse=True)
     members = np.eye(len(classes))[codes]
     counts = weights @ members
@@ -166,7 +168,7 @@ def bayes_accuracies(values: Floats, labels: Any, inside: Flags) -> Floats:
     variances = np.tensordot(weights, own * values[:, None, :], 1) / present - means**2
     share = weights / weights.sum(axis=1, keepdims=True)
     variances += SMOOTHING * (share @ values**2 - (share @ values) ** 2).max(axis=1)[:, None, None]
-    with np.errstate(divide="ignore"):  # a class that has no row inside is never predicted
+    with np.errstate(divide="ignore"):  # a class without rows inside is never predicted
         logs = np.log(counts) - np.log(variances).sum(axis=2) / 2
     apart = (values[None, :, None, :] - means[:, None]) ** 2 / variances[:, None]
     hits = np.argmax(logs[:, None] - apart.sum(axis=3) / 2, axis=2) == codes
@@ -174,7 +176,7 @@ def bayes_accuracies(values: Floats, labels: Any, inside: Flags) -> Floats:
 
 
 def linear_errors(values: Floats, target: Any, inside: Flags) -> Floats:
-    """Root mean squared errors of least squares, fitted to the rows that are inside, on the others, line by line."""
+    """Compute the rMSE of least squares, fitted to the rows that are inside and scored on the others, per line."""
     deviations = values.std(axis=0)
     standard = (values - values.mean(axis=0)) / np.where(deviations > 0, deviations, 1)
     columns = np.column_stack([np.ones(len(values)), standard, target - np.mean(target)])
@@ -216,12 +218,14 @@ REGRESSION = Setting("rMSE", -1, measured, unchanged, LinearRegression, root_mea
 SETTINGS = {setting.metric: setting for setting in (CLASSIFICATION, REGRESSION)}
 
 
-# Rows.
+# Summaries.
 
 
 def summarised(found: Iterable[Row]) -> list[Row]:
-    """Splits become a row for each method and each alpha, with the differences to alpha = 1, to the tuned alpha and to
-    quantiles on the same splits."""
+    """Combine the splits into one row per method and per alpha.
+
+    The rows contain the differences to alpha = 1, to the tuned alpha and to quantiles on the same splits.
+    """
     return [row for splits in grouped(found, "data", "rows").values() for row in group_rows(splits)]
 
 
@@ -233,7 +237,7 @@ def group_rows(splits: list[Row]) -> list[Row]:
     picked = {"mean_alpha": f"{chosen.mean():.4g}", "median_alpha": f"{np.median(chosen):.4g}"}  # split by split
     fixed, unpicked = {KDI: "1"}, dict.fromkeys(picked, "")
     series = [(name, fixed.get(name, ""), scores[name]) for name in METHODS]
-    series += [(SWEPT, f"{alpha:.6g}", sweep[:, place]) for place, alpha in enumerate(ALPHAS)]
+    series += [(SWEPT, f"{alpha:.6g}", sweep[:, place]) for place, alpha in enumerate(SWEEP_ALPHAS)]
     return [
         head
         | {"method": method, "alpha": alpha}

@@ -1,17 +1,17 @@
-"""What tuning alpha is worth: one alpha, or one a feature, beside alpha = 1 and beside other transformers.
+"""The gain from tuning alpha: one alpha, or one per feature, compared with alpha = 1 and with other transformers.
 
-All methods see the same random splits, and are scored on what they were not fitted to:
+All methods see the same random splits, and are scored on rows that they were not fitted to:
 
 - regression: rMSE of a linear regression, 70/30 splits;
 - classification: accuracy of the paper's PCA and Gaussian naive Bayes, and of a logistic regression, 70/30, stratified;
 - benchmarks: weighted one-vs-rest ROC AUC of a logistic regression on Small Data Benchmarks, 75/25, stratified, with
   scikit-learn's default penalty and with one chosen by cross-validation on the training part, since features in [0, 1]
-  and features in units of their deviation do not want the same one. All sets with at most 1,000 rows and 40 columns
-  after one-hot are taken, 44: with at most 800 rows there are only 39;
+  and features in units of their deviation need different ones. These are all 44 sets with at most 1,000 rows and at
+  most 40 columns after one-hot encoding (with at most 800 rows there are only 39);
 - time: tuning on all of California housing, against a grid search over the same alphas.
 
-A difference is to kdi at alpha = 1 on the same split, and its standard error is the deviation of the differences over
-the root of the number of splits. Splits overlap, so that this is a yardstick and not a confidence in other data.
+Differences are to kdi at alpha = 1 on the same split; their standard error is their deviation over the root of the
+number of splits. Splits overlap, so it is only a guide, and does not allow inference about other data.
 """
 
 import json
@@ -29,7 +29,7 @@ from threadpoolctl import threadpool_limits
 import kdi
 from benchmarks.rounds import interleaved, timed
 from experiments import datasets
-from experiments.libraries import say_missing
+from experiments.libraries import print_missing
 from experiments.progress import Size, Task, run
 from experiments.rows import Row, grouped
 from experiments.tuning_methods import (
@@ -58,18 +58,18 @@ MOST_ROWS, MOST_COLUMNS = 1_000, 40  # of the benchmarks
 QUICK_SETS = 5
 ROUNDS = 7  # of timing
 JOBS = 2
-# How much longer than a plain transformer they take, roughly.
+# Roughly how much longer they take than other transformers.
 COSTS = {SEARCHED: 20, SINGLE: 10, EACH: 10, "PowerTransformer": 8}
 
 
 class Part(NamedTuple):
-    """One kind of data: how it is split and scored, and by which models."""
+    """One kind of data: how it is split and scored, and with which models."""
 
     name: str
     models: tuple[str, ...]
     metric: str
     scoring: str
-    sign: int  # scikit-learn's scores are higher where they are better, rMSE is not
+    sign: int  # -1 for rMSE: scikit-learn's scores are higher where they are better
     test_share: float
     stratified: bool
 
@@ -81,7 +81,7 @@ BENCHMARKS = Part("benchmarks", (LOGISTIC.name, PENALISED.name), "AUC", "roc_auc
 
 def measure(size: Size) -> list[Row]:
     quick = size == "quick"
-    say_missing(NEEDED.values())
+    print_missing(NEEDED.values())
     n_splits = QUICK_SPLITS if quick else SPLITS
     tasks = [
         split_task(part, data, model, method, n_splits)
@@ -91,7 +91,7 @@ def measure(size: Size) -> list[Row]:
         for method in METHODS
     ]
     rows = summarised(run(tasks, JOBS))
-    # Alone, when the others are done: nothing else should run beside what is timed.
+    # Alone, after the others: nothing else should run while these are timed.
     return rows + run([Task("time of tuning California housing", 1, partial(times, quick))])
 
 
@@ -114,7 +114,7 @@ def load(part: Part, data: str) -> tuple[Any, Any]:
     return (datasets.regression if part == REGRESSION else datasets.classification)(data)
 
 
-@cache  # the archive is read as a whole, once a process
+@cache  # the whole archive is read, once per process
 def benchmark_sets() -> dict[str, tuple[Any, Any]]:
     sets = datasets.benchmarks(most_rows=MOST_ROWS, most_columns=MOST_COLUMNS)
     return {name: (table, labels) for name, table, labels in sets}
@@ -126,19 +126,19 @@ def benchmark_sets() -> dict[str, tuple[Any, Any]]:
 def split_task(part: Part, data: str, model: str, method: str, n_splits: int) -> Task:
     table, _ = load(part, data)
     work = n_splits * (2_000 + table.size) * COSTS.get(method, 1)
-    own = part._replace(models=(model,))  # which others there are makes no difference
+    own = part._replace(models=(model,))  # the other models make no difference
     key = [*own, data, model, method, n_splits, fingerprint(method, model, part.scoring)]
     call = partial(scores, part, data, model, method, n_splits)
     return Task(f"{part.name}, {data}, {model}, {method}", work, call, json.dumps(key))
 
 
 def scores(part: Part, data: str, model: str, method: str, n_splits: int) -> list[Row]:
-    """The score and the seconds of the fit, split by split."""
+    """Measure the score and the seconds of the fit per split."""
     table, target = load(part, data)
     scorer, found = get_scorer(part.scoring), []
     head = {"part": part.name, "data": data, "rows": len(table), "columns": table.shape[1], "model": model}
     head |= {"method": method, "metric": part.metric}
-    # One thread: tasks run side by side, and small products are slowed by threads that wait for each other.
+    # One thread: tasks run in parallel, and small matrix products are slowed by threads that wait for each other.
     with threadpool_limits(1):
         for seed in range(n_splits):
             train, test, train_target, test_target = train_test_split(
@@ -156,7 +156,7 @@ def scores(part: Part, data: str, model: str, method: str, n_splits: int) -> lis
 
 
 def summarised(found: list[Row]) -> list[Row]:
-    """Splits of a method on a set become one row, with its difference to alpha = 1 on the same splits."""
+    """Combine the splits of a method on a set into one row, with its difference to alpha = 1 on the same splits."""
     rows = []
     for own in grouped(found, "part", "data", "model").values():
         group = {method: splits for (method,), splits in grouped(own, "method").items()}
@@ -172,7 +172,7 @@ def summarised(found: list[Row]) -> list[Row]:
                     "difference": f"{apart.mean():.6f}",
                     "standard_error": f"{apart.std(ddof=1) / np.sqrt(len(apart)):.6f}",
                     "runs": len(values),
-                    # The median: the first fit in a process may load and compile.
+                    # The median, since the first fit in a process may load and compile code.
                     "seconds": f"{np.median([one['seconds'] for one in splits]):.4f}",
                     "ratio": "",
                 }
@@ -184,7 +184,7 @@ def summarised(found: list[Row]) -> list[Row]:
 
 
 def times(quick: bool) -> list[Row]:
-    """Seconds of tuning, in rounds in which all take turns; the value is the median, the ratio that to the first."""
+    """Time tuning in interleaved rounds; the value is the median, the ratio is to the first method."""
     table, target = datasets.regression("california")
     if quick:
         table, target = table[::10], target[::10]
@@ -192,7 +192,7 @@ def times(quick: bool) -> list[Row]:
     makers: dict[str, Callable[[], Any]] = {
         TIMED: kdi.KDITransformerCV,
         f"{TIMED}, n_jobs=1": partial(kdi.KDITransformerCV, n_jobs=1),
-        f'{TIMED}, criterion="cv"': partial(kdi.KDITransformerCV, criterion="cv"),
+        f"{TIMED}, cv=5": partial(kdi.KDITransformerCV, cv=5),
         "KDITransformerCV, one alpha": partial(kdi.KDITransformerCV, per_feature=False),
         "GridSearchCV, n_jobs=1": lambda: search(chain(), n_jobs=1),
         "GridSearchCV, n_jobs=2": lambda: search(chain(), n_jobs=2),
@@ -202,7 +202,7 @@ def times(quick: bool) -> list[Row]:
         return timed(make().fit, table, target)[0]
 
     for make in makers.values():
-        seconds(make)  # processes are started, code is loaded
+        seconds(make)  # a warm-up: starts processes and loads code
     rounds = 2 if quick else ROUNDS
     found = interleaved({name: partial(seconds, make) for name, make in makers.items()}, dict.fromkeys(makers, rounds))
     head = {"part": "time", "data": "california", "rows": len(table), "columns": table.shape[1]}

@@ -1,4 +1,4 @@
-"""What the experiment of tuning compares: transformers, each in one pipeline with the same models."""
+"""The transformers that the experiment on tuning compares, in pipelines with the same models."""
 
 import hashlib
 from collections.abc import Callable
@@ -34,11 +34,11 @@ EACH = "kdi, alpha per feature"
 FOLDS = 5
 SOLVER = "newton-cholesky"  # the fastest for few columns
 PENALTIES = np.logspace(-2, 3, 6)  # C of the logistic regression
-QUANTILES = 1000  # QuantileTransformer's default, which it lowers to the rows there are with a warning
+QUANTILES = 1000  # QuantileTransformer's default, which it lowers to the number of rows with a warning
 
 
 class SearchedKDITransformer(TransformerMixin, BaseEstimator):
-    """One alpha for all features, by cross-validation of a model."""
+    """A transformer with one alpha for all features, chosen by cross-validation of a model."""
 
     def __init__(self, model: str = "", scoring: str | None = None) -> None:
         self.model = model
@@ -54,7 +54,7 @@ class SearchedKDITransformer(TransformerMixin, BaseEstimator):
 
 
 class CopyingKDITransformer(TransformerMixin, BaseEstimator):
-    """kditransform's class on copies, since its fit alters the caller's array."""
+    """The class of kditransform, fitted to copies, since its fit alters the caller's array."""
 
     def fit(self, X: Any, y: Any = None) -> Self:
         from kditransform import KDITransformer
@@ -72,7 +72,7 @@ def squashing() -> Any:
     return SquashingScaler()
 
 
-# From the number of rows to a transformer.
+# Each makes a transformer for a number of rows.
 TRANSFORMERS: dict[str, Callable[[int], Any]] = {
     THEIRS: lambda rows: CopyingKDITransformer(),
     BASE: lambda rows: kdi.KDITransformer(alpha=1.0),
@@ -86,13 +86,15 @@ TRANSFORMERS: dict[str, Callable[[int], Any]] = {
     "SquashingScaler": lambda rows: squashing(),
     "SplineTransformer": lambda rows: SplineTransformer(),
 }
-NEEDED = {THEIRS: "kditransform", "SquashingScaler": "skrub"}  # libraries of others, which may be missing
+NEEDED = {THEIRS: "kditransform", "SquashingScaler": "skrub"}  # optional libraries
 MISSING = [library for library in NEEDED.values() if not installed(library)]
 METHODS = tuple(name for name in TRANSFORMERS if NEEDED.get(name) not in MISSING)
 
 
 @dataclass(frozen=True)
 class Model:
+    """A model after the transformer, as steps of a pipeline."""
+
     name: str
     steps: Callable[[], list[Any]]
     stand_in: Callable[[], list[Any]] | None = None  # a cheaper model to search alpha with
@@ -110,8 +112,8 @@ def of_one_penalty() -> list[Any]:
 
 
 def penalised() -> list[Any]:
-    """Transformers scale features differently, so that no one penalty would be fair to all."""
-    options = {"l1_ratios": (0,), "use_legacy_attributes": False}  # defaults to come, without a warning that they do
+    """Choose the penalty too: transformers scale features differently, so no single penalty is fair to all."""
+    options = {"l1_ratios": (0,), "use_legacy_attributes": False}  # future defaults, set here to avoid their warning
     return [LogisticRegressionCV(Cs=PENALTIES, cv=4, scoring="neg_log_loss", solver=SOLVER, max_iter=10_000, **options)]
 
 
@@ -123,7 +125,7 @@ MODELS = {model.name: model for model in (LINEAR, BAYES, LOGISTIC, PENALISED)}
 
 
 def pipeline(method: str, model: str, scoring: str, rows: int) -> Pipeline:
-    """Imputation by the median of the training part, the method, the model."""
+    """Make a pipeline: imputation by the median of the training part, the method, the model."""
     transformer = TRANSFORMERS[method](rows)
     if method == SEARCHED:
         transformer.set_params(model=model, scoring=scoring)
@@ -132,15 +134,15 @@ def pipeline(method: str, model: str, scoring: str, rows: int) -> Pipeline:
 
 
 def search(chain: Pipeline, scoring: str | None = None, n_jobs: int | None = None) -> GridSearchCV:
-    """One alpha for all features, by cross-validation of the model itself."""
+    """Make a grid search for one alpha for all features, by cross-validation of the model itself."""
     return GridSearchCV(chain, {"kditransformer__alpha": list(kdi.ALPHAS)}, scoring=scoring, cv=FOLDS, n_jobs=n_jobs)
 
 
 def fingerprint(method: str, model: str, scoring: str) -> str:
-    """What the scores of a method depend on, apart from the data: kept ones are for this only."""
+    """Hash everything that the scores of a method depend on except the data, for the key of cached rows."""
     libraries = ["kdi", "numpy", "scipy", "scikit-learn"]
     libraries += [NEEDED[method]] if method in NEEDED else []
-    # The version of kdi does not change with every line of it.
+    # The version of kdi does not change with every edit of its sources.
     code = [f"sources {kdi_sources()}"] if method in (BASE, SEARCHED, SINGLE, EACH) else []
     versions = [f"{library} {version(library)}" for library in libraries]
     text = "; ".join([*versions, *code, scoring, repr(pipeline(method, model, scoring, QUANTILES))])

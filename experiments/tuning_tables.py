@@ -1,4 +1,4 @@
-"""The rows of the experiment of tuning as people read them, and which of the targets were reached."""
+"""Tables of the experiment on tuning, and which of its targets were reached."""
 
 from collections.abc import Iterable
 
@@ -10,12 +10,12 @@ from experiments.rows import Row, chosen
 from experiments.tuning_methods import BASE, BAYES, EACH, LOGISTIC, PENALISED, SEARCHED, SINGLE
 
 TIMED = "KDITransformerCV, alpha per feature"
-ASKED = {"california": 0.655, "abalone": 2.170}  # rMSE, at most
-SETS = 40  # benchmarks, at least
+ASKED = {"california": 0.655, "abalone": 2.170}  # targets: the largest rMSE
+SETS = 40  # target: the smallest number of benchmarks
 DATA = {"california": "California", "abalone": "Abalone"}
 PENALTY_NOTE = "C is chosen by cross-validation on the training part; one alpha by inner CV is chosen at C = 10. "
-SPLINES = "SplineTransformer makes seven features of each."
-ERRORS = "In brackets the difference to kdi at alpha 1 on the same splits, ± one standard error."
+SPLINES = "SplineTransformer makes seven features of each feature."
+ERRORS = "In brackets, the difference to kdi at alpha 1 on the same splits, ± one standard error."
 
 
 def tables(rows: list[Row]) -> list[Table]:
@@ -31,18 +31,18 @@ def tables(rows: list[Row]) -> list[Table]:
 
 
 def benchmarks(rows: Iterable[Row]) -> dict[str, list[Row]]:
-    """The rows of the Small Data Benchmarks, by model."""
+    """Select the rows of the Small Data Benchmarks, by model."""
     found = chosen(rows, part="benchmarks")
     return {model: chosen(found, model=model) for model in dict.fromkeys(row["model"] for row in found)}
 
 
 def names(rows: Iterable[Row]) -> list[str]:
-    """Of the data, in the order of the rows."""
+    """Return the names of the data sets, in the order of the rows."""
     return list(dict.fromkeys(row["data"] for row in rows))
 
 
 def methods(rows: Iterable[Row]) -> list[str]:
-    """In the order of the rows."""
+    """Return the methods, in the order of the rows."""
     return list(dict.fromkeys(row["method"] for row in rows))
 
 
@@ -71,7 +71,7 @@ def targets(rows: list[Row]) -> list[Target]:
 
 
 def classification_targets(rows: list[Row], model: str) -> list[Target]:
-    """A standard error may be that of the accuracy at alpha 1, or the smaller one of the difference split by split."""
+    """Judge by two standard errors: of the accuracy at alpha 1, and the smaller one of the paired differences."""
     own, base = chosen(rows, method=EACH), chosen(rows, method=BASE)
     differences = {row["data"]: float(row["difference"]) for row in own}
     paired = {row["data"]: float(row["standard_error"]) for row in own}
@@ -99,10 +99,10 @@ def benchmark_targets(rows: list[Row], model: str) -> list[Target]:
     found = [Target(f"{model}: at least {SETS} Small Data Benchmarks", f"{count}", count >= SETS)]
     own = mean_value(rows, EACH)
     for other in (BASE, SINGLE, SEARCHED):
-        beside, contest = mean_value(rows, other), compared(rows, other)
-        said = f"{own:.4f} against {beside:.4f}; {contest.wins} wins, {contest.losses} losses, {contest.ties} ties; "
+        theirs, contest = mean_value(rows, other), compared(rows, other)
+        said = f"{own:.4f} against {theirs:.4f}; {contest.wins} wins, {contest.losses} losses, {contest.ties} ties; "
         said += f"Wilcoxon p = {p_value(contest.two_sided)}"
-        found.append(Target(f"{model}: mean AUC with an alpha per feature above that of {other}", said, own > beside))
+        found.append(Target(f"{model}: mean AUC with an alpha per feature above that of {other}", said, own > theirs))
     return found
 
 
@@ -155,17 +155,15 @@ def benchmark_table(rows: list[Row], model: str) -> Table:
     header = ["", "mean AUC", "alpha per feature wins – loses – ties", "p", "p, one-sided"]
     note = f"Weighted one-vs-rest ROC AUC on {len(names(rows))} sets, each a mean over {rows[0]['runs']} stratified "
     note += "75/25 splits. " + PENALTY_NOTE * (model == PENALISED.name) + "p-values are Wilcoxon's, of an alpha per "
-    note += "feature against the method of the line; the one-sided ones ask whether it is better. " + SPLINES
+    note += "feature against the method of the row; one-sided: whether the alpha per feature is better. " + SPLINES
     return Table(f"Small Data Benchmarks, {model}", header, body, note)
 
 
 def time_table(rows: list[Row]) -> Table:
     body = [[row["method"], f"{float(row['value']):.3f}", f"{float(row['ratio']):.2f}"] for row in rows]
-    note = (
-        f"Median of {rows[0]['runs']} rounds in which all take turns, {int(rows[0]['rows']):,} × {rows[0]['columns']}, "
-    )
-    note += "20 alphas; folds are 5, where there are any; the ratio to the first line is "
-    note += "a median of rounds too. Where n_jobs is not named it is what the class takes by itself."
+    note = f"Median over {rows[0]['runs']} interleaved rounds, {int(rows[0]['rows']):,} × {rows[0]['columns']}, 20 "
+    note += "alphas, 5 folds where folds are used. The ratio to the first row is a median over rounds too. "
+    note += "Where n_jobs is not named, it is the default of the class."
     return Table("Seconds to tune California housing", ["", "seconds", "ratio"], body, note)
 
 
@@ -183,7 +181,7 @@ def seconds_table(rows: list[Row]) -> Table:
         ]
         for method in methods(regression)
     ]
-    note = "Median over splits (a mean over sets), on one thread, while another process is busy with the same."
+    note = "Median over splits (averaged over sets), on one thread, while another process runs other fits."
     return Table("Seconds to fit the method and the model", ["", *places], body, note)
 
 
@@ -201,9 +199,9 @@ def mean_value(rows: list[Row], method: str) -> float:
 
 
 def compared(rows: list[Row], other: str) -> Contest:
-    """One alpha a feature against another method, over all benchmarks."""
-    own, beside = ([float(row["value"]) for row in chosen(rows, method=method)] for method in (EACH, other))
-    return contest(own, beside)
+    """Compare an alpha per feature with another method, over all benchmarks."""
+    scores = ([float(row["value"]) for row in chosen(rows, method=method)] for method in (EACH, other))
+    return contest(*scores)
 
 
 def listed(words: list[str]) -> str:

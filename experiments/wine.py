@@ -25,24 +25,24 @@ METHODS = (MIN_MAX, QUANTILE, KDI)
 ORIGINAL = "original"
 COLUMN = 1  # malic acid in scikit-learn's order
 STEPS = 200  # of the curves
-FINE = 2_000  # positions at which densities are looked at for peaks
-BEYOND = 3.0  # the paper's: concave for larger inputs
+FINE = 2_000  # positions at which densities are searched for peaks
+BEYOND = 3.0  # according to the paper, concave for larger inputs
 PROMINENT = 0.01  # of the highest peak
-SMOOTHER = 10  # times less rough
+SMOOTHER = 10  # how many times less rough counts as substantially smoother
 CURVE, POINT, DENSITY = "curve", "value", "density"
 PEAKS, HALF_PEAKS, ROUGHNESS, SHARE = "peaks", "peaks, half bandwidth", "roughness", "share beyond 3"
 FALLS, HIGHEST = "falls beyond 3", "highest at"
-# All that is not a curve; what they are of is in the column "method".
+# The rows that are not curves; the column "method" names the transformation.
 NUMBERS = (PEAKS, HALF_PEAKS, ROUGHNESS, SHARE)
 
 RULES = f"""Concave: the slope of the KD-integral, which is a density, falls from each of {FINE:,} positions beyond
 {BEYOND:g} to the next. Compresses outliers: inputs beyond {BEYOND:g} get a smaller share of [0, 1] than min-max scaling
 gives them. Peaks are those of a Gaussian kernel density estimate of the values, with Scott's bandwidth, as is usual in
-plots; one counts if its prominence, its height above the deepest dip towards a higher one, is at least {PROMINENT:.0%}
-of the highest peak. Bimodal is judged by two peaks after the KD-integral and one after the quantile transform, however
-many the original has; what half of that bandwidth shows is said beside it, and not judged. Roughness: the total
-variation of the slope over {STEPS} equal steps of the range, in units of the mean slope; substantially smoother is at
-least {SMOOTHER} times less of it."""
+plots; a peak counts if its prominence, its height above the deepest dip towards a higher one, is at least
+{PROMINENT:.0%} of the height of the highest peak. Bimodal is judged by two peaks after the KD-integral and one after
+the quantile transform, whatever their number in the original; the peaks at half of that bandwidth are reported but not
+judged. Roughness: the total variation of the slope over {STEPS} equal steps of the range, in units of the mean slope.
+Substantially smoother: at least {SMOOTHER} times less rough."""
 
 
 def measure(size: Size) -> list[Row]:
@@ -61,7 +61,7 @@ def measured() -> list[Row]:
         rows += marginal(method, levels)
         at_limit = float(model.transform([[BEYOND]])[0, 0])
         rows += [row(ROUGHNESS, method, "", roughness(curve)), row(SHARE, method, "", 1 - at_limit)]
-    slope = kdi.KDE1D(values, 1.0, kernel="polyexp").pdf
+    slope = kdi.KDE1D(values, alpha=1.0, kernel="polyexp").pdf
     falls = bool((np.diff(slope(np.linspace(BEYOND, grid[-1], FINE))) < 0).all())
     return [*rows, row(FALLS, KDI, "", int(falls)), row(HIGHEST, KDI, "", grid[slope(grid).argmax()])]
 
@@ -76,7 +76,7 @@ def transformer(method: str, n: int) -> Any:
 
 
 def marginal(method: str, values: Floats) -> list[Row]:
-    """The density of the values as people plot it, and its peaks."""
+    """Estimate the density of the values as it is usually plotted, and count its peaks."""
     reach = 0.2 * np.ptp(values)
     grid = np.linspace(values.min() - reach, values.max() + reach, STEPS + 1)
     rows = [row(DENSITY, method, x, y) for x, y in zip(grid, gaussian_kde(values)(grid), strict=True)]
@@ -85,7 +85,7 @@ def marginal(method: str, values: Floats) -> list[Row]:
 
 
 def peaks(values: Floats, share: float = 1.0) -> int:
-    """Peaks of the density with that share of Scott's bandwidth."""
+    """Count the peaks of the density with that share of Scott's bandwidth."""
     reach = 0.5 * np.ptp(values)
     grid = np.linspace(values.min() - reach, values.max() + reach, FINE)
     density = gaussian_kde(values, share * len(values) ** -0.2)(grid)
@@ -93,7 +93,7 @@ def peaks(values: Floats, share: float = 1.0) -> int:
 
 
 def roughness(curve: Floats) -> float:
-    """Total variation of the slope, in units of its mean, for a curve from 0 to 1 in equal steps."""
+    """Compute the total variation of the slope, in units of its mean, of a curve from 0 to 1 in equal steps."""
     return float(np.abs(np.diff(curve, 2)).sum() * (len(curve) - 1))
 
 
@@ -101,7 +101,7 @@ def row(what: str, method: str, x: Any, y: float) -> Row:
     return {"what": what, "method": method, "x": x if x == "" else f"{x:.6g}", "y": f"{y:.6g}"}
 
 
-# The rows as people read them.
+# Tables and claims.
 
 
 def number(rows: list[Row], what: str, method: str) -> float:
@@ -122,9 +122,9 @@ def tables(rows: list[Row]) -> list[Table]:
     ]
     note = (
         "Peaks of a Gaussian kernel density estimate with Scott's bandwidth, and with half of it. "
-        f"Roughness of the slope, in units of its mean. Share: what of [0, 1] goes to inputs beyond {BEYOND:g}."
+        f"Roughness of the slope, in units of its mean. Share: the part of [0, 1] that inputs beyond {BEYOND:g} get."
     )
-    return [Table("What becomes of malic acid", ["", *NUMBERS], body, note)]
+    return [Table("Malic acid before and after each transformation", ["", *NUMBERS], body, note)]
 
 
 def claims(rows: list[Row]) -> list[Claim]:
@@ -143,7 +143,7 @@ def claims(rows: list[Row]) -> list[Claim]:
         ),
         Claim(
             "it compresses outliers together",
-            f"inputs > 3 get {shares[KDI]:.3f} of [0, 1], of min-max scaling {shares[MIN_MAX]:.3f}",
+            f"inputs > 3 get {shares[KDI]:.3f} of [0, 1], under min-max scaling {shares[MIN_MAX]:.3f}",
             shares[KDI] < shares[MIN_MAX],
         ),
         Claim(

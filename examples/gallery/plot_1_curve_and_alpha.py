@@ -2,14 +2,14 @@
 The curve, and what alpha does
 ==============================
 
-The kernel density integral transformation maps a value x to the share T(x) of a kernel density estimate that lies below
-it. One number, ``alpha``, is the width of the kernel in units of the standard deviation: 0 makes T the quantile
-transform, infinity makes it min-max scaling.
+The kernel density integral transformation maps a value x to T(x), the share of a kernel density estimate that lies
+below x. Its parameter ``alpha`` is the width of the kernel in units of the standard deviation: at 0, T is the quantile
+transform, and at infinity, T is min-max scaling.
 """
 
 # %%
-# Malic acid in 178 wines is the figure of the paper. Its density, in grey above the curves, has a peak of wines with
-# little acid and a long shoulder. At the right is the density after each transformation.
+# Malic acid in 178 wines is the example of the paper's figure. Its density, in grey above the curves, has a peak at
+# little acid and a long shoulder. The densities after each transformation are at the right.
 from matplotlib import pyplot as plt
 from sklearn.datasets import load_wine
 
@@ -19,21 +19,21 @@ wine = load_wine(as_frame=True).data
 display = kdi.KDIDisplay.from_data(wine["malic_acid"])
 
 # %%
-# The quantile transform makes every density level: the shoulder is gone, and its curve follows each step of the sample.
-# Min-max scaling keeps the shape as it is, and half of the wines in a quarter of the range. The KD-integral lies
-# between them: the shoulder, which was hardly a peak, has become a clear one, and the far values are drawn in.
+# The quantile transform makes the density flat: the shoulder disappears, and the curve follows each step of the sample.
+# Min-max scaling keeps the shape, but half of the wines fill only a quarter of the range. The KD-integral lies between
+# them: the shoulder becomes a clear peak, and distant values move closer.
 #
 # Other alphas
 # ------------
-# A sequence of alphas shows the way from one end to the other.
+# A sequence of alphas shows the transition from one limit to the other.
 display = kdi.KDIDisplay.from_data(wine["malic_acid"], alpha=[0, 0.1, 0.3, 1, 3, float("inf")])
 
 # %%
 # A fitted transformer
 # --------------------
-# ``from_estimator`` draws a feature of a transformer, by name or position. The densities are those of the data of the
-# fit, which the transformer knows by its sketches, or of other data: here the wines of one cultivar, in the curve that
-# was fitted to all.
+# ``from_estimator`` plots a feature of a fitted transformer, by name or position. The densities are those of the
+# training data, which the transformer's sketches contain, or of other data: here of the wines of a single cultivar,
+# with the curve that was fitted to all wines.
 cultivar = load_wine().target
 model = kdi.KDITransformer().set_output(transform="pandas").fit(wine)
 _, axes = plt.subplots(1, 2, figsize=(10, 4.5), layout="constrained")
@@ -41,7 +41,7 @@ kdi.KDIDisplay.from_estimator(model, feature="malic_acid", ax=axes[0])
 display = kdi.KDIDisplay.from_estimator(model, feature="malic_acid", X=wine[cultivar == 2], ax=axes[1])
 
 # %%
-# The transformation itself is a method like any other of scikit-learn, with an inverse, and with a bound on its error.
+# ``transform`` and ``inverse_transform`` work as in scikit-learn; ``error_bound_`` bounds the error of T.
 levels = model.transform(wine)
 print(levels.iloc[:3, :4].round(3))
 print("largest error after a round trip:", f"{abs(model.inverse_transform(levels) - wine).to_numpy().max():.1e}")

@@ -1,13 +1,13 @@
 """
-In a pipeline, beside min-max and quantiles
-===========================================
+In a pipeline, compared with min-max and quantiles
+==================================================
 
-KDITransformer stands where MinMaxScaler or QuantileTransformer stand in a pipeline. Which of them is best depends on
-the data; ``alpha`` makes that one number, which a grid search can choose.
+KDITransformer replaces MinMaxScaler or QuantileTransformer in a pipeline. Which of them is best depends on the data;
+``alpha`` turns that choice into a number, which a grid search can tune.
 """
 
 # %%
-# California housing comes with the package: the median value of houses in 20,640 districts, and eight features, some of
+# California housing comes with the package: the median house value of 20,640 districts, and eight features, some of
 # which have far outliers.
 import pandas as pd
 from matplotlib import pyplot as plt
@@ -32,11 +32,10 @@ for name, scaler in scalers.items():
     print(f"{name:<12} R² = {model.score(X_test, y_test):.3f}")
 
 # %%
-# What the scalers make of two features
-# -------------------------------------
-# The average household of most districts has three people, and that of one has 1,243: min-max scaling leaves next to
-# nothing of the differences between all others. Of the latitude, which has two peaks, the quantile transform leaves
-# none.
+# The curves of two features
+# --------------------------
+# The average household has three people in most districts, but 1,243 in one of them: min-max scaling leaves almost no
+# differences between the other districts. The latitude has two peaks, and the quantile transform removes both.
 _, axes = plt.subplots(1, 2, figsize=(10, 4.5), layout="constrained")
 for ax, name in zip(axes, ["AveOccup", "Latitude"], strict=True):
     kdi.KDIDisplay.from_data(X[name], ax=ax)
@@ -52,4 +51,4 @@ print("alpha =", search.best_params_["kditransformer__alpha"])
 print(f"R² = {search.score(X_test, y_test):.3f}")
 
 # %%
-# One alpha for each feature does better than that: the next example has the same split.
+# One alpha per feature does better: the next example uses the same split.

@@ -2,15 +2,15 @@
 Outliers, missing values and weights
 ====================================
 
-What happens to values that are far away, not there, or worth more than others.
+How KDITransformer treats values that are far from the others, that are missing, or that have different weights.
 """
 
 # %%
 # Outliers
 # --------
-# One value that is a hundred times as large as the others pushes these together under min-max scaling. The KD-integral
-# has its bandwidth from the standard deviation, which that value widens too: an outlier still costs some of the range,
-# but not all of it. The picture ends before it and says how far it goes.
+# With min-max scaling, a value a hundred times as large as the others squeezes all others together. The bandwidth of
+# the KD-integral is proportional to the standard deviation, which the outlier increases too: the outlier still takes
+# some of the range, but not all of it. The plot ends before the outlier and says how far the values reach.
 import numpy as np
 from matplotlib import pyplot as plt
 
@@ -23,7 +23,7 @@ display = kdi.KDIDisplay.from_data(values, alpha=[0, 0.1, 1, float("inf")], name
 # %%
 # Missing values
 # --------------
-# NaN is left out of the fit, and stays NaN in what is transformed.
+# NaN is ignored by ``fit``, and stays NaN in the result.
 X = np.column_stack([values, rng.normal(size=501)])
 X[:3, 0] = np.nan
 model = kdi.KDITransformer().fit(X)
@@ -33,7 +33,7 @@ print(model.transform(X[:5]).round(3))
 # %%
 # New values beyond the range
 # ---------------------------
-# ``out_of_range`` says what becomes of them: they get 0 or 1, go on in a straight line, or become NaN.
+# ``out_of_range`` chooses how they are treated: they are clipped to 0 or 1, extrapolated linearly, or set to NaN.
 small = rng.normal(size=(200, 1))
 new = np.array([[-6.0], [0.0], [6.0]])
 for choice in ("clip", "linear", "nan"):
@@ -43,8 +43,8 @@ for choice in ("clip", "linear", "nan"):
 # %%
 # Weights
 # -------
-# A weight of 2 is a repetition, a weight of 0 a removal. Here a sample in which one of two groups is drawn ten times
-# too often is weighted back.
+# A weight of 2 counts a row twice, a weight of 0 removes it. In this sample, one of two groups is drawn ten times too
+# often, and the weights correct for that.
 sample = np.concatenate([rng.normal(0, 1, 1000), rng.normal(6, 1, 100)])
 weights = np.repeat([0.1, 1.0], [1000, 100])
 _, axes = plt.subplots(1, 2, figsize=(10, 4.5), layout="constrained")

@@ -2,8 +2,8 @@
 A page to explore a table
 =========================
 
-``kdi.explore`` writes a table's features, correlations and groups to one HTML page. It holds all that it needs, opens
-in any browser without a server, and sends nothing anywhere.
+``kdi.explore`` makes an HTML page with the features, groups and correlations of a table. The page is a single file,
+opens in any browser without a server, and sends nothing anywhere.
 """
 
 # %%
@@ -19,7 +19,7 @@ page = kdi.explore(housing, title="California housing")
 print(page)
 
 # %%
-# In a notebook, ``page`` in a line of its own shows it. As a file it can be sent to others, who need nothing but a
+# In a notebook, ``page`` as the last line of a cell shows it. As a file, it can be sent to others, who need only a
 # browser.
 with tempfile.TemporaryDirectory() as folder:
     path = Path(page.save(Path(folder) / "housing.html"))
@@ -27,8 +27,8 @@ with tempfile.TemporaryDirectory() as folder:
 print(page.rows, "rows of", ", ".join(page.features))
 
 # %%
-# Alpha is a slider there: what moves are the integrals of the sketches, which the page holds instead of the rows. From
-# a shell, ``kdi explore housing.csv -o housing.html`` writes the same page.
+# Alpha is a slider on the page. It changes the integrals of the sketches, which the page holds instead of the rows. On
+# the command line, ``kdi explore housing.csv -o housing.html`` writes the same page.
 #
-# This is the curve that the page opens with.
+# This is the first curve on the page.
 display = kdi.KDIDisplay.from_data(housing[page.features[0]], alpha=1)

@@ -2,12 +2,12 @@
 Moving from QuantileTransformer
 ===============================
 
-``KDITransformer(alpha=0)`` is the quantile transform, exact and without a random sample. From there alpha = 1 is a
-change of one number, which gives the shape of a distribution back.
+``KDITransformer(alpha=0)`` is the quantile transform, exact and without a random subsample. Changing a single number,
+to alpha = 1, then restores some of the shape of a distribution.
 """
 
 # %%
-# With as many quantiles as rows the two are the same.
+# With as many quantiles as rows, the two are equal.
 import numpy as np
 import pandas as pd
 from matplotlib import pyplot as plt
@@ -21,8 +21,8 @@ ours = kdi.KDITransformer(alpha=0).fit(X)
 print(f"{abs(theirs.transform(X) - ours.transform(X)).max():.0e}")
 
 # %%
-# With more rows than ``subsample``, QuantileTransformer looks at some of them. The difference is the error of that
-# sample; kdi looks at all rows.
+# With more rows than ``subsample``, QuantileTransformer uses only some of them. The difference is the error of that
+# subsample; kdi uses all rows.
 housing = pd.read_csv(kdi.data.california_housing())
 income = housing[["MedInc"]]
 sampled = QuantileTransformer(random_state=0).fit(income)
@@ -34,13 +34,13 @@ ax.set(xlabel="MedInc", ylabel="error of the subsample")
 ax.spines[["top", "right"]].set_visible(False)
 
 # %%
-# Normal scores work as they do there.
+# Normal scores work as in QuantileTransformer.
 normal = kdi.KDITransformer(alpha=0, output_distribution="normal").fit(income)
 scores = normal.transform(income)
 print(f"mean {scores.mean():.2f}, standard deviation {scores.std():.2f}, from {scores.min():.1f} to {scores.max():.1f}")
 
 # %%
-# The step that is worth it
-# -------------------------
-# At alpha = 1 the latitude has its two peaks again, Los Angeles and the Bay Area, which quantiles had made level.
+# From quantiles to alpha = 1
+# ---------------------------
+# At alpha = 1, the latitude keeps its two peaks, Los Angeles and the Bay Area, which quantiles flatten.
 display = kdi.KDIDisplay.from_data(housing["Latitude"], alpha=[0, 1])

@@ -1,6 +1,5 @@
-"""The data of the experiments: shapes, the reader of ARFF files, the archive; and rows that are kept between runs."""
+"""The data of the experiments: shapes, the reader of ARFF files, the archive."""
 
-import json
 import os
 from collections import Counter
 
@@ -8,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from experiments import datasets, progress
+from experiments import datasets
 
 ARCHIVE = os.environ.get("KDI_UCI_ARCHIVE")
 
@@ -156,53 +155,3 @@ class TestArchive:
         expected, classes = datasets.classification("wine")
         assert table.shape == expected.shape
         assert_array_equal(np.sort(np.bincount(labels)), np.sort(np.bincount(classes)))
-
-
-class TestKept:
-    """A run that was stopped goes on where it was."""
-
-    def test_only_what_is_missing_is_run(self, tmp_path, capsys):
-        calls = []
-
-        def task(name, key):
-            return progress.Task(name, 1.0, lambda: calls.append(name) or [{"name": name, "value": 0.1}], key)
-
-        tasks = [task("one", "1"), task("two", "2"), task("never kept", "")]
-        path = tmp_path / ".cache" / "rows.jsonl"
-        with progress.keeping(path):
-            first = progress.run(tasks[:1])
-        with path.open("a", encoding="utf-8") as file:
-            file.write('\n{"key": "2", "ro')  # killed while it wrote
-        with progress.keeping(path):
-            second = progress.run(tasks)
-        with progress.keeping(path):
-            third = progress.run(tasks)
-        assert [row["name"] for row in second] == ["one", "two", "never kept"]
-        assert first == second[:1]
-        assert second == third
-        assert calls == ["one", "two", "never kept", "never kept"]
-        assert "2 of 3 kept from an earlier run" in capsys.readouterr().out
-
-    def test_nothing_is_kept_outside(self, tmp_path):
-        path = tmp_path / "rows.jsonl"
-        with progress.keeping(path):
-            pass
-        progress.run([progress.Task("one", 1.0, lambda: [{"value": 1}], "1")])
-        assert not path.exists()
-
-    def test_processes_give_rows_in_order(self, tmp_path):
-        tasks = [progress.Task(f"{number}", 1.0, Numbered(number), f"{number}") for number in range(5)]
-        path = tmp_path / "rows.jsonl"
-        with progress.keeping(path):
-            rows = progress.run(tasks, n_jobs=2)
-        assert rows == [{"number": number} for number in range(5)]
-        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
-        assert {line["key"] for line in lines} == {f"{number}" for number in range(5)}
-
-
-class Numbered:
-    def __init__(self, number):
-        self.number = number
-
-    def __call__(self):
-        return [{"number": self.number}]

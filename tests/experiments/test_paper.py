@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -22,6 +23,9 @@ from experiments.rows import read_rows
 GALLERY = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
 NAMES = [module.__name__.rpartition(".")[2] for module in PAPER]
 
+# The first test that needs the quick run waits for it: some minutes on a busy machine.
+pytestmark = pytest.mark.timeout(1500)
+
 
 def figures_of(name, folder):
     """Stems of the figures of an experiment, which begin with its name."""
@@ -35,7 +39,7 @@ class TestQuickRun:
         assert len(read_rows(out / f"{name}.csv")) > 1
         page = (out / f"{name}.md").read_text(encoding="utf-8")
         assert page.startswith(f"# {title(name)}\n")
-        assert f"`python -m experiments {name} --quick` (too little data to read anything from)" in page
+        assert f"`python -m experiments {name} --quick` (too little data for conclusions)" in page
         assert f"\n{title(name)}\n" in printed
 
     @pytest.mark.parametrize("name", NAMES)
@@ -72,7 +76,7 @@ class TestQuickRun:
         _, printed = quick_run
         for name in NAMES:
             part = printed.partition(f"\n{title(name)}\n")[2]
-            assert re.match(r"(Left out: .*\n)*\d+ of \d+: .+; \d+ s gone, about \d+ s left\n", part), name
+            assert re.match(r"(Left out: .*\n)*\d+ of \d+: .+; \d+ s elapsed, about \d+ s left\n", part), name
 
 
 def stopped(out, by):
@@ -176,6 +180,16 @@ class TestCommitted:
         page = (RESULTS / f"{name}.md").read_text(encoding="utf-8")
         for table in EXPERIMENTS[name].tables(read_rows(RESULTS / f"{name}.csv")):
             assert table.markdown() in page
+
+    @pytest.mark.parametrize("name", ["wine", "tuning"])  # with claims, and without
+    def test_pages_can_be_written_anew(self, name, tmp_path, monkeypatch):
+        expected = (RESULTS / f"{name}.md").read_text(encoding="utf-8")
+        shutil.copy(RESULTS / f"{name}.csv", tmp_path)
+        (tmp_path / f"{name}.md").write_text("".join(expected.splitlines(keepends=True)[:4]), encoding="utf-8")
+        monkeypatch.setattr(sys, "argv", ["experiments", name, "--pages", "--out", str(tmp_path)])
+        main_module.main()
+        assert (tmp_path / f"{name}.md").read_text(encoding="utf-8") == expected
+        assert (tmp_path / "RESULTS.md").exists() == (name in NAMES)
 
     @pytest.mark.parametrize("name", NAMES)
     def test_gallery_shows_figures_and_command(self, name):

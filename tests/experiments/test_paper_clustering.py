@@ -12,7 +12,7 @@ from matplotlib.colors import to_hex
 from experiments import clustering, clustering_claims, clustering_figures, clustering_methods
 from experiments.clustering_methods import MIXTURES, OURS, PAPER, THEIRS
 from experiments.drawing import style
-from experiments.progress import keeping
+from experiments.progress import cached_rows
 
 SIZES = (100, 200, 500, 1000, 2000, 5000)
 TRUE = [3, 3, 2, 2, 2]
@@ -136,7 +136,7 @@ class TestClaims:
         cells = story()
         cells["mixture 1", 500, "KDE minima"] |= {"right": "0.6000", "clusters_shown": 7}
         found = claims_of(cells)["minima"].found
-        assert found.startswith("right in 0.60, 0.00, 1.00, 0.00, 1.00 of 20 samples a mixture; K̂ = 7, 3, 2, 2, 2 ")
+        assert found.startswith("right in 0.60, 0.00, 1.00, 0.00, 1.00 of 20 samples per mixture; K̂ = 7, 3, 2, 2, 2 ")
 
     def test_sizes_of_a_quick_run(self):
         claims = claims_of(story((100, 200)))
@@ -260,14 +260,14 @@ class TestRun:
 
     def test_what_was_measured_is_not_measured_again(self, small, monkeypatch, tmp_path):
         monkeypatch.setattr(clustering, "usable", lambda: [OURS, "KDE minima"])
-        with keeping(tmp_path / "kept.jsonl"):
+        with cached_rows(tmp_path / "rows.jsonl"):
             rows = clustering.measure("quick")
         for method in (OURS, "KDE minima"):
             monkeypatch.setitem(clustering_methods.METHODS, method, None)  # may not be called again
         monkeypatch.setattr(clustering, "Pruning", None)
-        with keeping(tmp_path / "kept.jsonl") as kept:
+        with cached_rows(tmp_path / "rows.jsonl") as cache:
             assert clustering.measure("quick") == rows
-        assert kept.used
+        assert cache.seconds_saved
 
     def test_tasks_have_keys_and_share_the_seeds(self, monkeypatch):
         tasks = []

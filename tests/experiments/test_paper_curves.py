@@ -45,7 +45,7 @@ def drawn(experiment, rows):
 
 
 class TestContenders:
-    @pytest.mark.parametrize("alpha", precision.ALPHAS)
+    @pytest.mark.parametrize("alpha", precision.PRECISION_ALPHAS)
     def test_each_computes_what_it_says(self, alpha):
         # kditransform interpolates in ways of its own: some three times what was measured, which falls with alpha.
         allowed = {THEIR_POLYEXP: 4e-4 / alpha, THEIR_GAUSSIAN: 9e-3 / max(1, alpha)}
@@ -160,7 +160,7 @@ class TestPrecisionClaims:
         assert any(one.claimed.startswith("kditransform") for one in claims) == theirs
         assert all(one.claimed.startswith(OURS) == ("kdi gaussian" in one.claimed) for one in claims)
         assert [len(table.rows) for table in precision.tables(rows)] == [len(rows) // 3] * 3
-        assert "no imprecision" in precision.tables(rows)[0].note
+        assert "not imprecision" in precision.tables(rows)[0].note
         figure = drawn(precision, rows)
         (axes,) = figure.axes
         assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")

@@ -18,7 +18,7 @@ from experiments import classification, datasets, regression, sample_size, sweep
 from experiments.drawing import style
 from experiments.names import CLIPPED, EACH, KDI, MIN_MAX, QUANTILE, TUNED, Z_SCORE
 from experiments.sweep_pages import Expected, Lead
-from experiments.sweeps import ALPHAS, METHODS, SWEPT
+from experiments.sweeps import METHODS, SWEEP_ALPHAS, SWEPT
 
 
 def one_by_one(model, score, values, target, inside):
@@ -98,14 +98,14 @@ class TestSplit:
         assert found["scores"].keys() == transformers.keys() == set(METHODS)
         for name, transformer in transformers.items():
             assert found["scores"][name] == pytest.approx(pipeline_score(transformer), rel=1e-9), name
-        sweep = [pipeline_score(kdi.KDITransformer(alpha=alpha)) for alpha in ALPHAS]
+        sweep = [pipeline_score(kdi.KDITransformer(alpha=alpha)) for alpha in SWEEP_ALPHAS]
         np.testing.assert_allclose(found["sweep"], sweep, rtol=1e-9)
 
     @staticmethod
     def searched(setting, X_train, y_train, steps, seed):
         """As the paper's author searches: one fit an alpha and inner split."""
         means = []
-        for alpha in ALPHAS:
+        for alpha in SWEEP_ALPHAS:
             *before, model = make_pipeline(kdi.KDITransformer(alpha=alpha), *steps())
             values = make_pipeline(*before).fit_transform(X_train)
             splits = ShuffleSplit(n_splits=4, test_size=0.3, random_state=seed).split(values)
@@ -114,11 +114,11 @@ class TestSplit:
                 for own, rest in splits
             ]
             means.append(setting.sign * np.mean(scores))
-        return ALPHAS[np.argmax(np.round(means, 12))]
+        return SWEEP_ALPHAS[np.argmax(np.round(means, 12))]
 
     def test_the_first_of_equal_alphas_is_chosen(self):
         flat = replace(sweeps.CLASSIFICATION, inner_scores=lambda *_: np.ones(2))
-        assert sweeps.split_scores(flat, sweeps.Sample("iris"), 0, 2)["chosen"] == ALPHAS[0]
+        assert sweeps.split_scores(flat, sweeps.Sample("iris"), 0, 2)["chosen"] == SWEEP_ALPHAS[0]
 
     def test_samples_are_drawn_without_replacement_anew_for_every_seed(self):
         def rows(*parts):
@@ -130,7 +130,7 @@ class TestSplit:
         assert 1900 < rows(one, two) < 2000  # 48 in common are expected
         assert 2850 < rows(one, three) < 3000  # 97
 
-    def test_kept_rows_are_for_one_setting_only(self):
+    def test_cached_rows_are_for_one_setting_only(self):
         settings = [(1000, range(5), 30), (2000, range(5), 30), (1000, range(6), 30), (1000, range(5), 9)]
         samples = [(sweeps.Sample("california", rows), *others) for rows, *others in settings]
         assert len({sweeps.chunk_task(sweeps.REGRESSION, *sample).key for sample in samples}) == 4
@@ -147,7 +147,7 @@ def made_up(data="wine", rows=100, metric="accuracy", best=10, chosen=1.0, **shi
         noise = rng.normal(scale=1e-3, size=20)
         scores[name] = levels + shifts.get(key, 0) + noise - noise.mean()
     head = {"data": data, "rows": rows, "columns": 4, "metric": metric, "chosen": chosen}
-    curve = 0.01 * np.abs(np.arange(len(ALPHAS)) - best)
+    curve = 0.01 * np.abs(np.arange(len(SWEEP_ALPHAS)) - best)
     return [
         head | {"scores": {name: own[place] for name, own in scores.items()}, "sweep": [*(level + curve)]}
         for place, level in enumerate(levels)
@@ -158,7 +158,7 @@ class TestRows:
     def test_what_a_row_says(self):
         splits = made_up(kdi=0.1)
         rows = sweeps.summarised(splits)
-        assert len(rows) == len(METHODS) + len(ALPHAS)
+        assert len(rows) == len(METHODS) + len(SWEEP_ALPHAS)
         assert len({tuple(row) for row in rows}) == 1
         own = np.array([split["scores"][MIN_MAX] for split in splits])
         apart = own - [split["scores"][KDI] for split in splits]
@@ -169,7 +169,7 @@ class TestRows:
         found = [float(row["difference"]), float(row["difference_error"])]
         assert found == pytest.approx([apart.mean(), apart.std(ddof=1) / np.sqrt(20)], abs=1e-6)
         assert row["splits"] == 20
-        assert [float(row["alpha"]) for row in sweep_pages.swept(rows)] == pytest.approx(ALPHAS, rel=1e-5)
+        assert [float(row["alpha"]) for row in sweep_pages.swept(rows)] == pytest.approx(SWEEP_ALPHAS, rel=1e-5)
         assert (sweep_pages.of_method(rows, TUNED)["median_alpha"], row["median_alpha"]) == ("1", "")
 
     def test_samples_stay_apart(self):

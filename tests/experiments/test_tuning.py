@@ -11,6 +11,9 @@ EACH, SINGLE, BASE = "kdi, alpha per feature", "kdi, one alpha tuned", "kdi, alp
 OTHERS = ["QuantileTransformer", "MinMaxScaler", "StandardScaler", "PowerTransformer", "SplineTransformer"]
 THEIRS = ["kditransform, alpha 1", "SquashingScaler"]  # of libraries that may be missing
 
+# The first test that needs the quick run waits for it: some minutes on a busy machine.
+pytestmark = pytest.mark.timeout(1500)
+
 
 def values(rows, **fields):
     found = [row for row in rows if all(row[name] == value for name, value in fields.items())]

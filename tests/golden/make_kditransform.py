@@ -1,6 +1,6 @@
-"""What kditransform 1.2.0 makes of a few samples: `python tests/golden/make_kditransform.py` writes kditransform.npz.
+"""Results of kditransform 1.2.0 on a few samples: `python tests/golden/make_kditransform.py` writes kditransform.npz.
 
-test_compat.py holds kdi.compat.kditransform to the stored values and, where kditransform is installed, to new ones.
+tests/compat compares kdi.compat.kditransform with the stored values and, where kditransform is installed, new ones.
 """
 
 import contextlib
@@ -45,7 +45,7 @@ DISCRETIZERS = {
 
 
 def samples():
-    """A few samples, of few digits so that their file is small."""
+    """Draw a few samples, rounded so that their file is small."""
     rng = np.random.default_rng(20231119)
     found = {
         "normal": rng.normal(size=50),
@@ -58,18 +58,18 @@ def samples():
 
 
 def probes(values):
-    """Points inside and outside the range of a sample."""
+    """Return points inside and outside the range of a sample."""
     low, high = values.min(), values.max()
     return np.concatenate([values[:40], np.linspace(low, high, 60), [low - 1, high + 1, np.nextafter(low, high)]])
 
 
 def discretized(names):
-    """The samples that a discretizer is tried on: without ties, at which boundaries are arbitrary."""
+    """Select the samples for discretizers: those without ties, at which boundaries are arbitrary."""
     return [name for name in names if name in ("clusters", "two")]
 
 
 def record():
-    """All of it, by name; every call has its own copy of the data, since `fit` alters it."""
+    """Compute all results, by name; every call has its own copy of the data, since `fit` alters it."""
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")
         import kditransform
@@ -110,7 +110,7 @@ def record():
 
 
 def stored():
-    """What the file holds."""
+    """Load the stored results."""
     with np.load(PATH) as file:
         return dict(file)
 

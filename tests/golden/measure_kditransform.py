@@ -1,6 +1,6 @@
 """How far kdi.compat.kditransform is from kditransform 1.2.0: the figures of docs/moving-from-kditransform.md.
 
-`PYTHONPATH=tests python tests/golden/measure_kditransform.py`, about a minute, with kditransform installed.
+`PYTHONPATH=tests/helpers python tests/golden/measure_kditransform.py`, about a minute, with kditransform installed.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ HEAVY = {"lognormal-2", "cauchy", "pareto-1.1", "outlier"}
 
 
 def transformers(old, kernel, sizes, seeds):
-    """Differences at training values and between them, and how far the original's landmarks are from the integral."""
+    """Print differences at and between training values, and the error of the original's landmarks."""
     for alpha in ALPHAS:
         found = []
         for name in SAMPLES:
@@ -41,7 +41,7 @@ def transformers(old, kernel, sizes, seeds):
 
 
 def mixture(rng, kind, n):
-    """Samples with and without clusters."""
+    """Draw samples with and without clusters."""
     if kind == "normal":
         return rng.normal(size=n)
     if kind == "lognormal":
@@ -53,7 +53,7 @@ def mixture(rng, kind, n):
 
 
 def discretizers(old, seeds):
-    """Numbers of bins, boundaries in the integral, and probabilities of bins."""
+    """Compare numbers of bins, boundaries in the integral, and probabilities of bins."""
     rng = np.random.default_rng(0)
     n_samples, other_bins, apart, same, moved = 0, 0, [], [], []
     for kind in ("normal", "lognormal", "cauchy", "two", "three", "five"):
@@ -84,7 +84,7 @@ def discretizers(old, seeds):
 
 
 def given_bins(old, seeds):
-    """Whether the search for a number of bins ends at the same alpha and beta."""
+    """Count how often the search for a number of bins ends at the same alpha and beta."""
     rng = np.random.default_rng(1)
     found, same, more = 0, 0, 0
     for n in (100, 500, 1500):
