@@ -4,6 +4,8 @@ import doctest
 import inspect
 from importlib.util import find_spec
 
+import pytest
+
 import kdi
 
 # tests/helpers/engines.py says what happens to the tests of engines that are missing.
@@ -20,10 +22,35 @@ _is_from_module = doctest.DocTestFinder._from_module
 
 
 def _is_defined_in_module(finder, module, one):
-    """Whether an object is defined in a module, for classes whose `__module__` names the public package."""
+    """Whether an object is defined in a module, also where its `__module__` names the public package."""
+    if inspect.isfunction(one):
+        return one.__globals__ is module.__dict__
     if inspect.isclass(one) and one.__module__.split(".")[0] == "kdi" and one.__module__ != module.__name__:
         return kdi._HOMES.get(one.__name__) == module.__name__
     return _is_from_module(finder, module, one)
 
 
 doctest.DocTestFinder._from_module = _is_defined_in_module
+
+
+# Tests that share an engine, the browser or a long run go to one process. The paths decide, because the marks of
+# `--dist loadgroup` in pytest-xdist 3.8 have no effect under pytest 9.2.
+SHARED = {
+    "tests/dask/": "dask",
+    "tests/docs/test_clustering_page.py": "experiments",
+    "tests/docs/test_scale_page.py": "spark",
+    "tests/experiments/": "experiments",
+    "tests/explorer/": "browser",
+    "tests/spark/": "spark",
+}
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    from xdist.scheduler import LoadScopeScheduling
+
+    class SharedScheduling(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            return next((group for path, group in SHARED.items() if nodeid.startswith(path)), nodeid)
+
+    return SharedScheduling(config, log)

@@ -1,8 +1,8 @@
-"""How Sphinx builds the site: `make docs`.
+"""Configuration of Sphinx: `make docs`.
 
-The source directory is the root of the repository, so that a link or a picture of a page is found at the same relative
-path on a code host and in the site, and the pages of experiments and benchmarks need no copies. Nothing is fetched from
-a network: no intersphinx, and formulas are MathML, which browsers draw by themselves.
+The source directory is the root of the repository, so that relative links and pictures work both on a code host and in
+the site, and the pages of experiments and benchmarks need no copies. The build needs no network: there is no
+intersphinx, and formulas are MathML, which browsers draw themselves.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ extensions = [
     "sphinx_copybutton",
     "mathml",
     "names",
-    "front_door",
+    "root_redirect",
 ]
 templates_path = [str(Path(__file__).parent / "_templates")]
-# Pages that experiments write go from their title to headings of the third level.
+# Pages of experiments have headings of the third level directly below their title.
 suppress_warnings = ["config.cache", "myst.header"]
 
 # Markdown.
@@ -52,14 +52,14 @@ myst_heading_anchors = 4  # the same names of headings as on code hosts
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
-# The reference. Types are those that docstrings give in words; signatures stay readable without annotations.
+# The reference. Docstrings describe types in words; signatures are more readable without annotations.
 autodoc_typehints = "none"
 autodoc_class_signature = "mixed"
 autodoc_member_order = "bysource"
 autosummary_generate = True
-numpydoc_show_class_members = False  # the template of a class shows its methods in full
+numpydoc_show_class_members = False  # the template of a class shows them in full
 numpydoc_xref_param_type = False
-default_role = "py:obj"  # `names` makes plain code of what leads nowhere, such as parameters
+default_role = "py:obj"  # the extension `names` makes plain code of names without a target, such as parameters
 
 # The gallery of examples, each of which runs when the site is built.
 sphinx_gallery_conf = {
@@ -78,8 +78,8 @@ sphinx_gallery_conf = {
 }
 warnings.filterwarnings("error", module="kdi")
 
-# Furo: light and dark by the reader's own setting, usable by keyboard and on paper, and made of a few files that come
-# with it: no fonts or scripts of other sites.
+# Furo follows the reader's light or dark setting, works by keyboard and in print, and loads no fonts or scripts of
+# other sites.
 html_theme = "furo"
 html_static_path = ["_static"]
 html_css_files = ["kdi.css"]

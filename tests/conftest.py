@@ -57,7 +57,7 @@ def california(housing):
     return kdi.explore(housing, title="California housing").html
 
 
-# What a test needs, by the fixture that it uses: the mark of that name, and one process for all tests that share it.
+# What a test needs, by the fixture that it uses: the mark of that name.
 SHARED = {"spark": "spark", "browser": "browser", "quick_run": "experiments"}
 PYSPARK_WARNING = "ignore:PySpark does not yet fully support pandas:FutureWarning"
 IN_PURE_PYTHON = os.environ.get("KDI_PURE_PYTHON", "0") not in ("", "0")
@@ -65,18 +65,15 @@ IN_PURE_PYTHON = os.environ.get("KDI_PURE_PYTHON", "0") not in ("", "0")
 LARGE = re.compile("worst_data|noise_leaves|for_noise_costs|0000|1500|3000|many_rows|polyexp-[235]")
 
 
-@pytest.hookimpl(tryfirst=True)
+def pytest_itemcollected(item):
+    for fixture, group in SHARED.items():
+        if fixture in getattr(item, "fixturenames", ()):
+            item.add_marker(getattr(pytest.mark, group))
+            if fixture == "spark":
+                item.add_marker(pytest.mark.filterwarnings(PYSPARK_WARNING))
+
+
 def pytest_collection_modifyitems(config, items):
-    for item in items:
-        for fixture, group in SHARED.items():
-            if fixture in getattr(item, "fixturenames", ()):
-                item.add_marker(getattr(pytest.mark, group))
-                item.add_marker(pytest.mark.xdist_group(group))
-        if "spark" in getattr(item, "fixturenames", ()):
-            # pyspark itself warns about the installed pandas.
-            item.add_marker(
-                pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
-            )
     if IN_PURE_PYTHON:
         left_out = [item for item in items if not item.get_closest_marker("numpy_core") or LARGE.search(item.nodeid)]
         config.hook.pytest_deselected(items=left_out)

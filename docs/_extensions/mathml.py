@@ -1,6 +1,6 @@
-"""Formulas as MathML, made when the site is built: browsers draw it, and screen readers read it, without scripts.
+"""Formulas as MathML, which browsers draw and screen readers read without scripts.
 
-The converter is that of docutils, which Sphinx stands on. Fonts are the reader's own (`_static/kdi.css`).
+docutils, which Sphinx depends on, converts them when the site is built. `_static/kdi.css` sets their fonts.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sphinx.util.logging import getLogger
 LOGGER = getLogger(__name__)
 
 
-def converted(node: Any, as_block: bool) -> str:
+def to_mathml(node: Any, as_block: bool) -> str:
     try:
         return tex2mathml(node.astext(), as_block=as_block)
     except MathError as error:
@@ -24,12 +24,12 @@ def converted(node: Any, as_block: bool) -> str:
 
 
 def inline(self: Any, node: Any) -> None:
-    self.body.append(converted(node, as_block=False))
+    self.body.append(to_mathml(node, as_block=False))
     raise SkipNode
 
 
 def display(self: Any, node: Any) -> None:
-    self.body.append(f'<div class="formula">{converted(node, as_block=True)}</div>')
+    self.body.append(f'<div class="formula">{to_mathml(node, as_block=True)}</div>')
     raise SkipNode
 
 

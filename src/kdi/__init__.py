@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from kdi._clustering.clusters import Clusters, cluster
     from kdi._clustering.discretizer import KDIDiscretizer
     from kdi._correlation.comparison import compare_correlations
-    from kdi._correlation.correlation import CorrelationResult, correlation
-    from kdi._correlation.matrix import CorrelationMatrix, corr
+    from kdi._correlation.correlation import ConfidenceInterval, CorrelationResult, correlation
+    from kdi._correlation.matrix import CorrelationMatrix, corr, corr_test
     from kdi._distribution import KDE1D
     from kdi._plots.alpha_display import AlphaDisplay
     from kdi._plots.cluster_display import ClusterDisplay
@@ -31,6 +31,7 @@ _HOMES = {
     "AlphaPath": "kdi._transformer.paths",
     "ClusterDisplay": "kdi._plots.cluster_display",
     "Clusters": "kdi._clustering.clusters",
+    "ConfidenceInterval": "kdi._correlation.correlation",
     "CorrelationDisplay": "kdi._plots.correlation_display",
     "CorrelationMatrix": "kdi._correlation.matrix",
     "CorrelationResult": "kdi._correlation.correlation",
@@ -45,6 +46,7 @@ _HOMES = {
     "cluster": "kdi._clustering.clusters",
     "compare_correlations": "kdi._correlation.comparison",
     "corr": "kdi._correlation.matrix",
+    "corr_test": "kdi._correlation.matrix",
     "correlation": "kdi._correlation.correlation",
     "explore": "kdi.explorer._page",
     "sketch_table": "kdi._tables.streams",
@@ -58,6 +60,7 @@ __all__ = [
     "AlphaPath",
     "ClusterDisplay",
     "Clusters",
+    "ConfidenceInterval",
     "CorrelationDisplay",
     "CorrelationMatrix",
     "CorrelationResult",
@@ -68,13 +71,16 @@ __all__ = [
     "KDITransformerCV",
     "Sketch",
     "alpha_path",
+    "cli",
     "cluster",
     "compare_correlations",
     "compat",
     "corr",
+    "corr_test",
     "correlation",
     "data",
     "explore",
+    "explorer",
     "sketch_table",
 ]
 

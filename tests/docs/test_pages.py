@@ -1,6 +1,6 @@
-"""The documentation: examples run, links lead somewhere, contents and reference are complete.
+"""The documentation: examples run, links have targets, tables of contents and the reference are complete.
 
-`make docs` builds the site, and lets no warning pass.
+`make docs` builds the site; its warnings are errors.
 """
 
 import inspect
@@ -14,7 +14,7 @@ from pages import ROOT, anchors, blocks, links, read, run_blocks, run_examples, 
 
 import kdi
 from kdi._integral.bandwidth import bandwidth_factor
-from kdi.explorer import _contents, _features, _readings, _scatter
+from kdi.explorer import _columns, _contents, _features, _scatter
 
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md"))
 TEXTS = [*PAGES, "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "experiments/RESULTS.md"]
@@ -75,13 +75,12 @@ def test_code_names_what_there_is(page):
 
 
 def public_names(module):
-    """What a module says is public, but for modules: those have names of their own."""
-    named = getattr(module, "__all__", None) or [name for name in vars(module) if name == "california_housing"]
-    return [name for name in named if not inspect.ismodule(getattr(module, name))]
+    """The public names of a module without its submodules."""
+    return [name for name in module.__all__ if not inspect.ismodule(getattr(module, name))]
 
 
 def listed_names():
-    """Full names of all that the reference lists."""
+    """The full names of all entries of the reference."""
     found, module = [], None
     for block in blocks(API, "{eval-rst}"):
         for line in block.splitlines():
@@ -130,7 +129,7 @@ def test_the_rules_of_which_alpha():
 
 
 def test_scores_of_which_alpha_are_those_of_the_results():
-    """Every score in a paragraph is one of the page that the paragraph links."""
+    """Every score in a paragraph occurs on the page of results that the paragraph links."""
     n_scores = 0
     for paragraph in re.split(r"\n(?=- |\n)", read("docs/which-alpha.md")):
         linked = re.findall(r"\]\(\.\./(experiments/results/\w+\.md)\)", paragraph)
@@ -144,24 +143,24 @@ def test_scores_of_which_alpha_are_those_of_the_results():
     assert n_scores >= 17
 
 
-def test_what_the_explorer_embeds_is_as_said():
+def test_the_limits_of_the_explorer_page_are_as_documented():
     page = " ".join(read("docs/explorer.md").split())
-    assert f"up to {_features.room_for_values(8):,} in tables of up to eight features" in page
-    assert _features.room_for_values(9) < _features.room_for_values(8) == _features.room_for_values(1)
-    assert f"never less than {_features.FEWEST_VALUES:,}" in page
-    assert _features.room_for_values(10**6) == _features.FEWEST_VALUES
+    assert f"up to {_features.max_values_for(8):,} in tables of up to eight features" in page
+    assert _features.max_values_for(9) < _features.max_values_for(8) == _features.max_values_for(1)
+    assert f"never less than {_features.MIN_VALUES:,}" in page
+    assert _features.max_values_for(10**6) == _features.MIN_VALUES
     assert f"{_scatter.BINS} × {_scatter.BINS} bins" in page
-    assert f"at most {_scatter.SAMPLED:,} rows" in page
-    assert f"the {_scatter.PAIRS:,} pairs" in page
-    assert _scatter.PAIRS == 50 * 49 // 2
-    assert f"the first {_contents.MOST_CORRELATED}" in page
-    assert f"less than {_readings.CACHE_BYTES // 2**20} MB" in page
-    assert f"from 0, quantiles, over {_features.SMALLEST:g} to {_features.LARGEST:g}, to infinity" in page
+    assert f"at most {_scatter.MAX_ROWS:,} rows" in page
+    assert f"the {_scatter.MAX_PAIRS:,} pairs" in page
+    assert _scatter.MAX_PAIRS == 50 * 49 // 2
+    assert f"the first {_contents.MAX_CORRELATED}" in page
+    assert f"less than {_columns.CACHE_BYTES // 2**20} MB" in page
+    assert f"from 0, quantiles, over {_features.MIN_ALPHA:g} to {_features.MAX_ALPHA:g}, to infinity" in page
     assert _contents.DIGITS == 7
     assert "to seven digits" in page
 
 
 def table_rows(text, start):
-    """The rows of the table that begins so, each as a list of its cells."""
+    """The rows of the table that begins with `start`, each as a list of its cells."""
     lines = text[text.index(f"| {start}") :].split("\n\n")[0].splitlines()
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if "---" not in line]

@@ -13,7 +13,15 @@ from pages import blocks, read, run_text
 
 import kdi
 from kdi._numerics.kernels import get_kernel
-from kdi._sketch.cells import CAPACITY, LARGE_COUNT, MAX_CELLS, MIN_CELLS, TABLE_CELLS, capacity_for, cell_width_for
+from kdi._sketch.cells import (
+    DEFAULT_CAPACITY,
+    LARGE_COUNT,
+    MAX_CELLS,
+    MAX_TABLE_CELLS,
+    MIN_COLUMN_CELLS,
+    capacity_for,
+    cell_width_for,
+)
 
 PAGE = read("docs/scale.md")
 BLOCKS = blocks(PAGE, "python")
@@ -80,13 +88,19 @@ def test_examples_of_spark(spark):
 
 def test_limits_are_as_said():
     kernel = get_kernel("polyexp")
-    assert (CAPACITY, MAX_CELLS, TABLE_CELLS, MIN_CELLS, LARGE_COUNT) == (32_768, 2**19, 2**23, 2048, 200e6)
-    assert TABLE_CELLS // CAPACITY == 256
-    assert capacity_for(kernel, 1.0, 256).cells == capacity_for(kernel, 1.0, 1).cells == CAPACITY
+    assert (DEFAULT_CAPACITY, MAX_CELLS, MAX_TABLE_CELLS, MIN_COLUMN_CELLS, LARGE_COUNT) == (
+        32_768,
+        2**19,
+        2**23,
+        2048,
+        200e6,
+    )
+    assert MAX_TABLE_CELLS // DEFAULT_CAPACITY == 256
+    assert capacity_for(kernel, 1.0, 256).cells == capacity_for(kernel, 1.0, 1).cells == DEFAULT_CAPACITY
     assert capacity_for(kernel, 0.0, 1).values == 2**25
     width = cell_width_for(kernel, 1.0, LARGE_COUNT)
     assert width == pytest.approx(0.028, abs=5e-4)
-    assert 3 * (LARGE_COUNT / (width / 2) ** 2) ** (1 / 3) < CAPACITY
+    assert 3 * (LARGE_COUNT / (width / 2) ** 2) ** (1 / 3) < DEFAULT_CAPACITY
 
 
 def test_numbers_are_those_of_the_benchmarks():

@@ -6,6 +6,7 @@ import re
 from pages import blocks, read
 
 import kdi
+from kdi._tuning.transformer_cv import ESTIMATOR_FOLDS
 
 PAGE = read("docs/tuning.md")
 README = read("README.md")
@@ -31,5 +32,5 @@ def test_parameters_are_as_said():
         assert name in signature
     assert (len(kdi.ALPHAS), kdi.ALPHAS[0], kdi.ALPHAS[-1]) == (20, 0.05, 10)
     assert "20 from 0.05 to 10" in PAGE
-    fits = len(kdi.ALPHAS) * signature["cv"].default * (1 + 8 * signature["max_passes"].default)
+    fits = len(kdi.ALPHAS) * ESTIMATOR_FOLDS * (1 + 8 * signature["max_passes"].default)
     assert f"8 features some {fits:,}" in " ".join(PAGE.split())

@@ -1,7 +1,7 @@
 """A real browser for the tests of pages: headless Chromium, started once for all of them.
 
-A page is opened from a file and looked at as a person would; when it is left, its console must hold no error, and it
-must not have asked for anything but itself.
+A page is opened from a file. When a test leaves it, its console must have no errors, and the page must have requested
+nothing besides itself.
 """
 
 import json
@@ -24,11 +24,11 @@ OPTIONS = [
     "--no-first-run",
     "--window-size=1280,1000",
 ]
-SECONDS = 60  # that a page may take before a test gives up on it; a machine may be busy
+SECONDS = 60  # after which a test fails; a machine may be busy
 
 
 def start_browser(folder):
-    """A browser whose profile and pages lie in a folder; tests are skipped where there is none."""
+    """Start a browser whose profile and pages are in a folder; skip the tests if there is none."""
     try:
         from selenium.webdriver import Chrome, ChromeOptions, ChromeService
     except ImportError:
@@ -55,21 +55,21 @@ class Browser:
 
     @contextmanager
     def page(self, page, ready="return performance.getEntriesByName('kdi-ready').length > 0"):
-        """Open the path of a page, or a document as text, until a script says that it is ready."""
-        path = page if isinstance(page, Path) else self._written(page)
-        self._forget()
+        """Open the path of a page, or a document as text, and wait until the script `ready` returns true."""
+        path = page if isinstance(page, Path) else self._write(page)
+        self._clear_logs()
         self.driver.get(path.as_uri())
         try:
             self.wait_for(ready)
             yield self.driver
         finally:
             complaints, requests = self.complaints(), self.requests()
-            self.driver.get("about:blank")  # so that nothing of the page is left to the next one
-        assert not complaints, f"the console complains: {complaints}"
-        assert requests == [path.as_uri()], f"the page asked for more than itself: {requests}"
+            self.driver.get("about:blank")  # so that the next page starts without traces of this one
+        assert not complaints, f"the console has errors: {complaints}"
+        assert requests == [path.as_uri()], f"the page requested more than itself: {requests}"
 
     def wait_for(self, condition, *arguments):
-        """Wait until a script returns something true, and return that."""
+        """Wait until a script returns a true value, and return that value."""
         from selenium.webdriver.support.ui import WebDriverWait
 
         try:
@@ -77,29 +77,29 @@ class Browser:
                 lambda driver: driver.execute_script(condition, *arguments)
             )
         except Exception as error:
-            raise AssertionError(f"never true: {condition}; the console says {self.complaints()}") from error
+            raise AssertionError(f"never true: {condition}; errors in the console: {self.complaints()}") from error
 
     def run(self, script, *arguments):
-        """What a script returns, in the page that is open."""
+        """Run a script in the open page and return its result."""
         return self.driver.execute_script(script, *arguments)
 
     def complaints(self):
-        """What the console holds of errors, of scripts and of the page's policy, since it was last asked."""
+        """Return errors of scripts and of the content security policy since the last call."""
         entries = self.driver.get_log("browser")
         return [one["message"] for one in entries if one["level"] == "SEVERE" or "Content Security" in one["message"]]
 
     def requests(self):
-        """The addresses that were asked for since this was last asked, but those that the page or the browser holds."""
+        """Return the addresses requested since the last call, without those that need no network."""
         messages = [json.loads(one["message"])["message"] for one in self.driver.get_log("performance")]
         sent = [one["params"]["request"]["url"] for one in messages if one["method"] == "Network.requestWillBeSent"]
         return [url for url in sent if not url.startswith(("data:", "blob:", "about:", "chrome:"))]
 
-    def _written(self, html):
+    def _write(self, html):
         path = self.folder / f"page-{next(self._numbers)}.html"
         path.write_text(html, encoding="utf-8", newline="\n")
         return path
 
-    def _forget(self):
+    def _clear_logs(self):
         self.complaints()
         self.requests()
 

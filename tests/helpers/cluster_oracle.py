@@ -9,17 +9,20 @@ Its stationary points are bracketed on a grid of h/100 and bisected there; those
 those that are maxima the centers, mapped back by bisection on T.
 """
 
+from copy import copy
 from functools import cached_property
 from itertools import pairwise
 from math import sqrt
 
 import numpy as np
 import oracle
+from numpy.testing import assert_allclose
 from scipy.optimize import brentq
 
 FLAT = 1e-8  # of the highest density: what is less deep, or fainter, is rounding
 STEPS_PER_BANDWIDTH = 100
 ROUNDING = 1e-13  # of a sum
+LEVEL = 1e-8  # twice what T may be off
 
 
 def rule(bandwidth, weight):
@@ -118,8 +121,7 @@ class Clusters:
 
     def closed(self, valley):
         """One valley closed."""
-        result = object.__new__(Clusters)
-        result.__dict__.update(self.__dict__)
+        result = copy(self)
         result.places, result.heights = close(self.places, self.heights, valley)
         return result
 
@@ -191,3 +193,26 @@ def mixture(number, n, seed=0):
     for k, draw in enumerate(components):
         values[component == k] = draw(int((component == k).sum()))
     return values, component
+
+
+def closed_to(expected, n_clusters):
+    """The shallowest valleys closed, one at a time."""
+    while expected.n_clusters > n_clusters:
+        expected = expected.closed(int(expected.depths.argmin()))
+    return expected
+
+
+def assert_turning_points(result, expected):
+    """The numbers of both, and boundaries and centers where the oracle's levels are."""
+    assert result.n_clusters == expected.n_clusters
+    assert result.boundaries.shape == result.depths.shape == (expected.n_clusters - 1,)
+    assert result.centers.shape == result.sizes.shape == (expected.n_clusters,)
+    places = np.empty(len(expected.places))
+    places[::2], places[1::2] = result.centers, result.boundaries
+    levels = expected.levels(places)
+    step = expected.levels(np.nextafter(places, np.inf)) - expected.levels(np.nextafter(places, -np.inf))
+    near = abs(levels - expected.places) <= LEVEL * expected.conditions() + step  # as well as they are determined
+    void = expected.heights < 1e-8 * expected.heights.max()  # a boundary anywhere in empty space
+    assert (near | void).all()
+    assert (expected.density.value(levels[void]) <= 1e-8 * expected.heights.max()).all()
+    assert_allclose(result.depths, expected.depths, rtol=0, atol=LEVEL / expected.density.bandwidth)

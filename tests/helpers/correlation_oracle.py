@@ -12,6 +12,8 @@ import oracle
 from samples import sample
 from scipy import stats
 
+ROUNDING = 1e-12  # of the oracle's sums, over a spread of T that is small where one value is far out
+
 
 def pearson(x, y, weights=None):
     """Pearson's formula, each weight a number of repetitions."""
@@ -28,18 +30,33 @@ def bandwidth_factor(alpha, weight):
     return alpha
 
 
-def levels(values, alpha=1.0, kernel="polyexp", weights=None):
+def levels(values, alpha=1.0, kernel="polyexp", weights=None, order=4):
     """T at the sample's own values."""
     values = np.asarray(values, dtype=np.float64)
     weight = values.size if weights is None else np.sum(weights)
     points, index = np.unique(values, return_inverse=True)
-    return oracle.transform(values, points, bandwidth_factor(alpha, weight), kernel, weights=weights)[index]
+    factor = bandwidth_factor(alpha, weight)
+    return oracle.transform(values, points, factor, kernel, order, weights=weights)[index]
 
 
-def correlation(x, y, alpha=1.0, kernel="polyexp", weights=None):
+def correlation(x, y, alpha=1.0, kernel="polyexp", weights=None, order=4):
     """The KD-integral correlation; `alpha` may be a pair."""
     one, other = alpha if isinstance(alpha, tuple) else (alpha, alpha)
-    return pearson(levels(x, one, kernel, weights), levels(y, other, kernel, weights), weights)
+    return pearson(levels(x, one, kernel, weights, order), levels(y, other, kernel, weights, order), weights)
+
+
+def matrix(table, alpha=1.0, kernel="polyexp", order=4):
+    """The correlations of all pairs of columns, without missing values."""
+    columns = [levels(column, alpha, kernel, order=order) for column in np.transpose(table)]
+    return np.array([[pearson(one, other) for other in columns] for one in columns])
+
+
+def check(result, expected, tolerance):
+    """Assert that a statistic is within its certified bound, and that the bound is small."""
+    error = abs(result.statistic - expected)
+    assert np.all(error <= result.error_bound + ROUNDING), (error, result.error_bound)
+    assert np.all(result.error_bound >= 0)
+    assert np.all(result.error_bound <= tolerance), result.error_bound
 
 
 def pvalue(r, n, alternative="two-sided"):

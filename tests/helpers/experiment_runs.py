@@ -1,4 +1,4 @@
-"""Experiments as a person runs them."""
+"""Runs of experiments from the command line."""
 
 import os
 import subprocess
@@ -8,7 +8,7 @@ from paths import ROOT
 
 
 def run_experiments(*arguments):
-    """What it prints. The archive of the Small Data Benchmarks is not there, wherever the tests run."""
+    """Return what the run prints; it never has the archive of the Small Data Benchmarks, on whichever machine."""
     environment = {name: value for name, value in os.environ.items() if name != "KDI_UCI_ARCHIVE"}
     finished = subprocess.run(
         [sys.executable, "-W", "error", "-m", "experiments", *map(str, arguments)],
@@ -24,7 +24,7 @@ def run_experiments(*arguments):
 
 
 def cut_off(figure):
-    """What a figure has beyond its edge: axes with their labels and texts, legends, texts of its own."""
+    """List what a figure has beyond its edges: axes with their labels and texts, legends, texts of its own."""
     figure.draw_without_rendering()  # places what is laid out
     width, height = figure.bbox.size
     boxes = {f"axes {axes.get_title(loc='left') or axes.get_ylabel()}": axes.get_tightbbox() for axes in figure.axes}

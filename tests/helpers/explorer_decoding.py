@@ -1,4 +1,4 @@
-"""What a page of the explorer holds, read back without a browser."""
+"""Decodes the data that a page of the explorer embeds, without a browser."""
 
 import gzip
 import json
@@ -14,14 +14,14 @@ DATA = re.compile(r'<script id="data" type="text/plain">([A-Za-z0-9+/=]*)</scrip
 
 
 def contents_of(page):
-    """The contents of a page that was made."""
+    """The contents that a page embeds."""
     (data,) = DATA.findall(page.html)
     return json.loads(gzip.decompress(b64decode(data)))
 
 
-def positions_of(feature, part=None):
-    """Places relative to the minimum: the values, or the centres of cells."""
-    part = feature if part is None else part
+def positions_of(feature, ranks=None):
+    """Positions relative to the minimum: of the values, of the centres of cells, or of the knots of ranks."""
+    part = feature if ranks is None else ranks
     places = np.array(part["places"], dtype=float)
     if not part["width"]:
         return places - feature["minimum"]
@@ -33,7 +33,7 @@ def moments_of(feature):
 
 
 def levels_of(feature, at, alpha):
-    """T at some x and an alpha that is neither 0 nor infinite, from what is embedded, by the sum over the cells."""
+    """T at some x, at an alpha that is neither 0 nor infinite: the sum over the embedded cells."""
     bandwidth = alpha * feature["std"] * KERNEL.scale
     reach = feature["maximum"] - feature["minimum"]
     knots = np.concatenate([[0.0], np.clip(np.asarray(at) - feature["minimum"], 0, reach), [reach]])
@@ -42,7 +42,7 @@ def levels_of(feature, at, alpha):
 
 
 def ranks_of(feature, at):
-    """T at alpha = 0 from what is embedded."""
+    """T at alpha = 0 from the embedded ranks."""
     ranks = feature["ranks"]
     if ranks is None:
         mass = moments_of(feature)[:, 0]

@@ -1,4 +1,4 @@
-"""Pages of Markdown as the tests read them: examples that run, blocks of code, links and what they lead to."""
+"""Reads Markdown pages for tests: examples, blocks of code, links and their targets."""
 
 import doctest
 import re
@@ -13,21 +13,18 @@ def read(name):
 
 
 def blocks(text, language):
-    """The blocks of code in a language, as they are fenced."""
+    """The fenced blocks of code in a language."""
     return [match[4] for match in FENCE.finditer(text) if match[3].strip() == language]
 
 
 def run_examples(name):
-    """Run all examples of a page, one after the other in the root of the repository; returns how many there are.
-
-    Those of directives, which Sphinx shows as they are, are examples too.
-    """
+    """Run all examples of a page in order, including those within directives, and return their number."""
     found = "\n".join(blocks(read(name), "pycon") + blocks(read(name), "{eval-rst}"))
     return run_text(found, name, {})
 
 
 def run_blocks(name):
-    """Run the blocks of Python of a page as if they were pasted one after the other; what they have defined."""
+    """Run the Python blocks of a page in order, and return the names that they define."""
     names = {}
     for block in blocks(read(name), "python"):
         exec(compile(block, name, "exec"), names)
@@ -35,7 +32,7 @@ def run_blocks(name):
 
 
 def run_text(text, name, names):
-    """Run the examples of a text; `names` are what it knows from before."""
+    """Run the examples of a text; `names` are the names that are defined before."""
     examples = doctest.DocTestParser().get_doctest(text, names, name, name, 0)
     messages = []
     outcome = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(examples, out=messages.append)
@@ -44,19 +41,19 @@ def run_text(text, name, names):
 
 
 def prose(text):
-    """A page without code."""
+    """Return a page without its code."""
     return re.sub(r"`[^`\n]*`", "", re.sub(r"^    .*$", "", FENCE.sub("", text), flags=re.MULTILINE))
 
 
 def links(text):
-    """Where links and pictures lead, but for other sites: pairs of a path, empty for the page itself, and an anchor."""
+    """The targets of links and pictures within the repository: pairs of a path ("" is the same page) and an anchor."""
     targets = re.findall(r"\]\(([^)\s]+)\)", prose(text).replace("\n", " "))
     inner = [target for target in targets if "://" not in target and not target.startswith("mailto:")]
     return [(path, anchor) for path, _, anchor in (target.partition("#") for target in inner)]
 
 
 def anchors(text):
-    """The names that code hosts and Sphinx give to headings."""
+    """The anchors that code hosts and Sphinx give to headings."""
     titles = re.findall(r"^#+ (.*)$", FENCE.sub("", text), flags=re.MULTILINE)
     return {re.sub(r"[^\w -]", "", title.strip().lower()).replace(" ", "-") for title in titles}
 

@@ -1,4 +1,4 @@
-"""index.html at the top of the site, which leads to docs/index.html: the pages lie as in the repository."""
+"""Writes index.html at the root of the site, which redirects to docs/index.html: paths are those of the repository."""
 
 from __future__ import annotations
 

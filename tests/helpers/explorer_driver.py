@@ -1,4 +1,4 @@
-"""Hands and eyes for the explorer's page: keys that are pressed, and what is drawn read back."""
+"""Operates the explorer's page in a browser, and reads back what it draws."""
 
 import re
 
@@ -16,7 +16,7 @@ def element(browser, selector, place=0):
 
 
 def press(browser, selector, *keys, place=0):
-    """Focus an element and press keys, named as selenium names them or letters."""
+    """Focus an element and press keys: letters, or the names of selenium."""
     from selenium.webdriver.common.keys import Keys
 
     element(browser, selector, place).send_keys("".join(getattr(Keys, key, key) for key in keys))
@@ -24,7 +24,7 @@ def press(browser, selector, *keys, place=0):
 
 
 def settled(browser):
-    """Wait until what was asked for is drawn."""
+    """Wait until changes are drawn."""
     browser.driver.execute_async_script(
         "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done()))"
     )
@@ -51,11 +51,11 @@ def numbers_of(browser, card):
 
 
 def drawn_curve(browser, card):
-    """The path of a card's curve, as x and T(x) by the axes that are drawn."""
+    """The path of a card's curve as x and T(x), converted by the scales of its axes."""
     path, chart = browser.run(
         "const { chart } = kdiPage.cards[arguments[0]];"
         "const { left, right, top, bottom, low, high } = chart;"
-        "return [chart.parts.curve.getAttribute('d'), [left, right, top, bottom, low, high]]",
+        "return [chart.elements.curve.getAttribute('d'), [left, right, top, bottom, low, high]]",
         card,
     )
     left, right, top, bottom, low, high = chart
@@ -65,7 +65,7 @@ def drawn_curve(browser, card):
 
 
 def check_card(browser, card, values):
-    """What a card shows is what Python says, at its alpha."""
+    """Check that a card shows the results of Python at its alpha."""
     alpha = alpha_of(browser, card)
     column = values.to_numpy()[:, None]
     transformer = kdi.KDITransformer(alpha).fit(column)
