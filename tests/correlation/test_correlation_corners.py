@@ -128,5 +128,5 @@ def test_not_a_comparison(wrong):
 
 @pytest.mark.parametrize("n_labels", [-1, 2.5, None])
 def test_number_of_labels(n_labels, rng):
-    with pytest.raises(ValueError, match="n_labels must be a whole number"):
+    with pytest.raises(ValueError, match="n_labels must be an integer"):
         kdi.CorrelationDisplay.from_data(rng.normal(size=(50, 3)), n_labels=n_labels)
