@@ -1,5 +1,6 @@
 #include <atomic>
-#include <variant>
+#include <stdexcept>
+#include <string>
 
 #include "arrays.hpp"
 #include "lookup.hpp"
@@ -7,59 +8,67 @@
 
 namespace kdi {
 
-using ColumnMap = std::variant<CubicMap, LinearMap>;
-using Guide = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class Number>
+using Flat = nb::ndarray<const Number, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// Read the Python map objects. The result points into their arrays, which must be stored attributes: the objects in the list
-// keep them alive. Arrays are not converted, since a converted copy would be freed before it is read.
-std::vector<ColumnMap> read_maps(nb::list list) {
-    std::vector<ColumnMap> maps;
-    for (nb::handle item : list) {
-        const auto number = [&](const char* name) { return nb::cast<double>(item.attr(name)); };
-        const double low = number("low"), high = number("high"), scale = number("scale");
-        const double low_slope = number("low_slope"), high_slope = number("high_slope");
-        if (nb::hasattr(item, "coefficients")) {
-            const auto coefficients = nb::cast<Matrix>(item.attr("coefficients"), false);
-            maps.push_back(CubicMap{coefficients.data(), static_cast<std::int64_t>(coefficients.shape(0)) - 1, low, high, scale,
-                                    low_slope, high_slope});
-        } else {
-            const auto knots = nb::cast<Vector>(item.attr("knots"), false), levels = nb::cast<Vector>(item.attr("levels"), false);
-            const auto guide = nb::cast<Guide>(item.attr("guide"), false);
-            maps.push_back(LinearMap{knots.data(), levels.data(), guide.data(), static_cast<std::int64_t>(knots.shape(0)) - 1,
-                                     static_cast<std::int64_t>(guide.shape(0)), low, high, scale, low_slope, high_slope});
-        }
+// The arrays of packed maps, whose memory it keeps alive. Every access of `forward` and `inverse` stays within them: lengths,
+// ranges and the guide are checked here, and positions are limited there.
+class PackedArrays {
+  public:
+    PackedArrays(Flat<std::uint8_t> kind, Flat<double> low, Flat<double> high, Flat<double> unit, Flat<double> scale,
+                 Flat<double> low_slope, Flat<double> high_slope, Flat<std::int64_t> start, Flat<std::int64_t> n_knots,
+                 Matrix coefficients, Flat<double> knots, Flat<double> levels, Flat<std::int32_t> guide)
+        : view{kind.shape(0),     kind.data(),    low.data(),     high.data(),         unit.data(),  scale.data(),  low_slope.data(),
+               high_slope.data(), start.data(),   n_knots.data(), coefficients.data(), knots.data(), levels.data(), guide.data()},
+          kind_(kind), integers_{start, n_knots}, numbers_{low, high, unit, scale, low_slope, high_slope, knots, levels},
+          coefficients_(coefficients), guide_(guide) {
+        const std::size_t n = view.n_features;
+        for (std::size_t k = 0; k < 6; ++k) require(numbers_[k].shape(0) == n, "numbers per feature must have one length");
+        for (const auto& integers : integers_) require(integers.shape(0) == n, "numbers per feature must have one length");
+        require(coefficients.shape(1) == 4, "coefficients must have four columns");
+        require(levels.shape(0) == knots.shape(0) && guide.shape(0) == knots.shape(0), "knots, levels and guide must have one length");
+        for (std::size_t j = 0; j < n; ++j) check_feature(j);
     }
-    return maps;
-}
 
-// Apply each column's map. Return a column that holds an infinite value, or -1; of several such columns, the one that some
-// thread finds first, which is not always the leftmost.
+    const PackedMaps view;
+
+  private:
+    static void require(bool holds, const char* what) {
+        if (!holds) throw std::invalid_argument(std::string("packed maps: ") + what);
+    }
+
+    void check_feature(std::size_t j) const {
+        require(view.kind[j] <= static_cast<std::uint8_t>(MapKind::empty), "kind must be 0 to 3");
+        const auto kind = static_cast<MapKind>(view.kind[j]);
+        if (kind == MapKind::constant || kind == MapKind::empty) return;
+        const std::int64_t start = view.start[j], n_knots = view.n_knots[j];
+        const auto n_points = static_cast<std::int64_t>(kind == MapKind::cubic ? coefficients_.shape(0) : guide_.shape(0));
+        require(n_knots >= 2 && n_knots <= (std::int64_t{1} << (kind == MapKind::cubic ? 20 : 31)),
+                "a feature must have 2 to 2**20 (cubic) or 2**31 (linear) knots");
+        require(start >= 0 && start <= n_points - n_knots, "knots of a feature must lie within the arrays");
+        for (std::int64_t k = start; kind == MapKind::linear && k < start + n_knots - 1; ++k)
+            require(view.guide[k] >= 0 && view.guide[k] < n_knots - 1, "guide must name intervals of the feature");
+    }
+
+    Flat<std::uint8_t> kind_;
+    Flat<std::int64_t> integers_[2];
+    Flat<double> numbers_[8];
+    Matrix coefficients_;
+    Flat<std::int32_t> guide_;
+};
+
+// Apply each column's map. Return the leftmost column that holds an infinite value, or -1.
 template <bool Forward, class Number>
-std::int64_t map_array(nb::list list, Array2D<const Number> array, Array2D<Number> out, int out_of_range, int n_threads) {
-    const auto maps = read_maps(list);
+std::int64_t map_array(const PackedArrays& maps, Array2D<const Number> array, Array2D<Number> out, int out_of_range, int n_threads) {
     const auto from = view(array);
     const auto to = view(out);
+    if (from.n_columns != maps.view.n_features || to.n_columns != from.n_columns || to.n_rows != from.n_rows)
+        throw std::invalid_argument("array, out and the maps must have the same shape");
+    if (out_of_range < 0 || out_of_range > 2) throw std::invalid_argument("out_of_range must be 0, 1 or 2");
     const auto policy = static_cast<OutOfRange>(out_of_range);
-    std::atomic<std::int64_t> infinite_column{-1};
     nb::gil_scoped_release release;
-    parallel_for(from.n_rows, n_threads, [&](int, std::size_t begin, std::size_t end) {
-        for_each_tile(from, 0, from.n_columns, begin, end, [&](std::size_t j, std::size_t row, std::size_t n) {
-            const bool infinite = std::visit(
-                [&](const auto& map) {
-                    return apply_to_column(from.column(j, row), from.row_stride, to.column(j, row), to.row_stride, n,
-                                           [&](double value, bool& is_infinite) {
-                                               return Forward ? forward(map, value, policy, is_infinite)
-                                                              : inverse(map, value, policy, is_infinite);
-                                           });
-                },
-                maps[j]);
-            if (infinite) {
-                std::int64_t unset = -1;
-                infinite_column.compare_exchange_strong(unset, static_cast<std::int64_t>(j));
-            }
-        });
-    });
-    return infinite_column;
+    const std::size_t infinite_column = map_columns<Forward>(maps.view, from, to, policy, n_threads);
+    return infinite_column < from.n_columns ? static_cast<std::int64_t>(infinite_column) : -1;
 }
 
 template <bool Forward, class Number>
@@ -69,6 +78,14 @@ void bind_map(nb::module_& m, const char* name) {
 }
 
 void bind_lookup(nb::module_& m) {
+    using nb::arg;
+    nb::class_<PackedArrays>(m, "PackedMaps")
+        .def(nb::init<Flat<std::uint8_t>, Flat<double>, Flat<double>, Flat<double>, Flat<double>, Flat<double>, Flat<double>,
+                      Flat<std::int64_t>, Flat<std::int64_t>, Matrix, Flat<double>, Flat<double>, Flat<std::int32_t>>(),
+             arg("kind").noconvert(), arg("low").noconvert(), arg("high").noconvert(), arg("unit").noconvert(),
+             arg("scale").noconvert(), arg("low_slope").noconvert(), arg("high_slope").noconvert(), arg("start").noconvert(),
+             arg("n_knots").noconvert(), arg("coefficients").noconvert(), arg("knots").noconvert(), arg("levels").noconvert(),
+             arg("guide").noconvert());
     bind_map<true, double>(m, "forward");
     bind_map<true, float>(m, "forward");
     bind_map<false, double>(m, "inverse");

@@ -10,7 +10,12 @@
 //     move(gap)                        move the state to the next cell,
 //     add(moments, moments_per_cell)   add the cell at the current position,
 //     read(gap)                        return the sum of tails, and its derivatives, at a distance; the state does not change.
-// Gaps are in units of the bandwidth.
+// Gaps are in units of the bandwidth. Where cells and knots lie on parallel grids (regular.hpp), few different gaps occur, and
+// what depends on them is prepared:
+//     contributions(gap)               what a unit of each moment adds to the state at a distance,
+//     add(moments, contributions)      add a cell from there,
+//     step(gap), move(step)            move the state by a prepared gap,
+//     read()                           return the sums at the current position.
 #pragma once
 
 #include <array>
@@ -42,7 +47,7 @@ public:
                 coefficients->assign(last() + 1, 0.0);
         }
         // The k-th derivative of the tail S(u) = exp(-u) sum_l (order + 1 - l) / (2 (order + 1)) u^l / l!
-        Coefficients derivative = state_;
+        State derivative = state_;
         for (int l = 0; l <= last(); ++l) derivative[l] = (order_ + 1.0 - l) / (2.0 * (order_ + 1));
         double factor = 1;
         for (int k = 0; k < n_moments; ++k) {
@@ -62,16 +67,44 @@ public:
             power_[0] = decay(gap);
             for (int l = 1; l <= last(); ++l) power_[l] = power_[l - 1] * gap / l;
         }
-        for (int l = 0; l <= last(); ++l) {
-            double shifted = 0;
-            for (int i = 0; l + i <= last(); ++i) shifted += state_[l + i] * power_[i];
-            state_[l] = shifted;
-        }
+        move(power_);
     }
 
     void add(const double* moments, int moments_per_cell) {
         for (int k = 0; k < moments_per_cell; ++k)
             for (int l = 0; l <= last(); ++l) state_[l] += moments[k] * moment_state_[k][l];
+    }
+
+    // What a unit of a moment becomes over a gap, and the powers by which a state moves over one.
+    using State = std::conditional_t<CompiledOrder == 0, std::vector<double>, std::array<double, CompiledOrder + 1>>;
+    using Step = State;
+
+    using Contributions = std::array<State, n_moments>;
+
+    Contributions contributions(double gap) const {
+        const Step powers = step(gap);
+        Contributions moved = moment_state_;
+        for (State& state : moved) state = moved_by(state, powers);
+        return moved;
+    }
+
+    void add(const double* moments, const Contributions& contributions) {
+        for (std::size_t k = 0; k < n_moments; ++k)
+            for (int l = 0; l <= last(); ++l) state_[l] += moments[k] * contributions[k][l];
+    }
+
+    Step step(double gap) const {
+        Step powers = state_;
+        powers[0] = gap > negligible_gap ? 0.0 : std::exp(-gap);
+        for (int l = 1; l <= last(); ++l) powers[l] = powers[0] == 0 ? 0.0 : powers[l - 1] * gap / l;
+        return powers;
+    }
+
+    void move(const Step& powers) { state_ = moved_by(state_, powers); }
+
+    TailSums read() const {
+        const double third = last() > 1 ? state_[2] : 0.0;
+        return {state_[0], state_[0] - state_[1], third - 2 * state_[1] + state_[0]};
     }
 
     TailSums read(double gap) {
@@ -93,7 +126,16 @@ public:
     }
 
 private:
-    using Coefficients = std::conditional_t<CompiledOrder == 0, std::vector<double>, std::array<double, CompiledOrder + 1>>;
+    State moved_by(const State& state, const Step& powers) const {
+        State moved = state;
+        for (int l = 0; l <= last(); ++l) {
+            double shifted = 0;
+            for (int i = 0; l + i <= last(); ++i) shifted += state[l + i] * powers[i];
+            moved[l] = shifted;
+        }
+        return moved;
+    }
+
     constexpr int last() const { return CompiledOrder == 0 ? order_ : CompiledOrder; }
 
     // exp(-gap), cached: where the knots are the cells themselves, a move by the same gap follows each read.
@@ -106,8 +148,8 @@ private:
     }
 
     int order_;
-    Coefficients state_{}, power_{};
-    std::array<Coefficients, n_moments> moment_state_{};  // the state of one unit of each moment
+    State state_{}, power_{};
+    std::array<State, n_moments> moment_state_{};  // the state of one unit of each moment
     double gap_ = -1, decay_gap_ = -1, decay_ = 0;
 };
 
@@ -115,6 +157,22 @@ private:
 // exponential.
 class GaussianFilter {
 public:
+    struct Terms {
+        std::array<double, n_exponentials> real{}, imag{};
+
+        Terms operator*(const Terms& by) const {
+            Terms product;
+            for (int l = 0; l < n_exponentials; ++l) {
+                product.real[l] = real[l] * by.real[l] - imag[l] * by.imag[l];
+                product.imag[l] = real[l] * by.imag[l] + imag[l] * by.real[l];
+            }
+            return product;
+        }
+    };
+
+    using State = Terms;
+    using Step = Terms;
+
     GaussianFilter(int, double cell_step) : cell_width_(std::abs(cell_step)) {
         for (int l = 0; l < n_exponentials; ++l) {
             std::complex<double> derivative = 2.0 * exponential_tail[l];
@@ -129,6 +187,7 @@ public:
     }
 
     void move(double gap) { state_ = decayed(gap); }
+    void move(const Terms& factor) { state_ = state_ * factor; }
 
     void add(const double* moments, int moments_per_cell) {
         for (int k = 0; k < moments_per_cell; ++k)
@@ -138,8 +197,30 @@ public:
             }
     }
 
-    TailSums read(double gap) {
-        const Terms terms = decayed(gap);
+    using Contributions = std::array<State, n_moments>;
+
+    Contributions contributions(double gap) const {
+        const Terms factor = step(gap);
+        Contributions moved = moment_state_;
+        for (State& state : moved) state = state * factor;
+        return moved;
+    }
+
+    void add(const double* moments, const Contributions& contributions) {
+        for (std::size_t k = 0; k < n_moments; ++k)
+            for (std::size_t l = 0; l < n_exponentials; ++l) {
+                state_.real[l] += moments[k] * contributions[k].real[l];
+                state_.imag[l] += moments[k] * contributions[k].imag[l];
+            }
+    }
+
+    Step step(double gap) const { return gap > no_tail ? Terms{} : exponentials(gap); }
+
+    TailSums read() const { return sums_of(state_); }
+    TailSums read(double gap) { return sums_of(decayed(gap)); }
+
+private:
+    static TailSums sums_of(const Terms& terms) {
         TailSums sums;
         for (int l = 0; l < n_exponentials; ++l) {
             const double decay = exponential_rate[l].real(), frequency = exponential_rate[l].imag();
@@ -152,35 +233,23 @@ public:
         return sums;
     }
 
-private:
-    struct Terms {
-        std::array<double, n_exponentials> real{}, imag{};
-
-        Terms operator*(const Terms& by) const {
-            Terms product;
-            for (int l = 0; l < n_exponentials; ++l) {
-                product.real[l] = real[l] * by.real[l] - imag[l] * by.imag[l];
-                product.imag[l] = real[l] * by.imag[l] + imag[l] * by.real[l];
-            }
-            return product;
-        }
-    };
-
-    // The exponentials of the most recent gap.
+    // The exponentials of a gap, from those of the most recent gap where the two differ by rounding errors only: exactly then,
+    // since the first-order correction leaves a relative error of 1e-22.
     struct CachedExponentials {
         double gap = -1;
         Terms factor;
 
-        const Terms& at(double wanted) {
-            if (std::abs(gap - wanted) > same_gap) {
+        Terms at(double wanted) {
+            const double excess = wanted - gap;
+            if (std::abs(excess) > tiny_gap) {
                 gap = wanted;
                 factor = exponentials(wanted);
             }
-            return factor;
+            return wanted == gap ? factor : factor * tiny_exponentials(excess);
         }
     };
 
-    static constexpr double same_gap = 1e-12;  // gaps that differ by less are equal up to rounding errors
+    static constexpr double tiny_gap = 1e-12;
     static constexpr double no_tail = 16;      // every exponential is below 1e-21 beyond this gap
     static constexpr std::size_t base = 64;
 
@@ -190,6 +259,15 @@ private:
             const double modulus = std::exp(-exponential_rate[l].real() * gap), angle = exponential_rate[l].imag() * gap;
             terms.real[l] = modulus * std::cos(angle);
             terms.imag[l] = -modulus * std::sin(angle);
+        }
+        return terms;
+    }
+
+    static Terms tiny_exponentials(double gap) {
+        Terms terms;
+        for (int l = 0; l < n_exponentials; ++l) {
+            terms.real[l] = 1 - exponential_rate[l].real() * gap;
+            terms.imag[l] = -exponential_rate[l].imag() * gap;
         }
         return terms;
     }
@@ -207,8 +285,8 @@ private:
         const std::size_t low = integer % base, high = integer / base;
         Terms terms = state_ * low_digit_[low].at(static_cast<double>(low) * cell_width_);
         if (high > 0) terms = terms * high_digit_[high].at(static_cast<double>(high * base) * cell_width_);
-        if (fraction > same_gap) terms = terms * fraction_.at(fraction);
-        return terms;
+        if (fraction == 0) return terms;
+        return terms * (std::abs(fraction) > tiny_gap ? fraction_.at(fraction) : tiny_exponentials(fraction));
     }
 
     double cell_width_;  // in bandwidths

@@ -109,7 +109,8 @@ private:
         const Cells cells{position_.data(), mass_.data(), mass_.size(), 1, 0.0};
         choose_integrate(smoothing.order)(cells, smoothing.order, bandwidth, position_.data(), position_.size(),
                                           {level_.data(), nullptr, nullptr});
-        return 2 * smoothing.cdf_error * total / rescale();
+        const double position_error = 2e-16 / bandwidth;  // positions are rounded relative to the range; no density exceeds 1/2
+        return 2 * (smoothing.cdf_error + position_error) * total / rescale();
     }
 
     // Rescale the levels to begin at 0, end at 1 and never decrease; return the span they had before.

@@ -2,9 +2,14 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+
+#include "array_view.hpp"
+#include "packed.hpp"
+#include "parallel.hpp"
 
 namespace kdi {
 
@@ -15,16 +20,25 @@ constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 // position to the next, so that the results never decrease.
 constexpr double position_rounder = 1.5 * 1048576.0;
 
-// The last interval may extend beyond `high`; forward and inverse are clipped there.
+// Limit a position, so that no contents of packed maps can lead outside of the arrays; NaN becomes 0.
+inline double between_zero_and(double last, double position) {
+    position = position > 0 ? position : 0;
+    return position < last ? position : last;
+}
+
+// A cubic feature of the packed maps. The last interval may extend beyond `high`; forward and inverse are clipped there.
 struct CubicMap {
-    const double* coefficients;  // n_intervals + 1 rows of four, for the powers 0 to 3 of the position in the interval
+    const double* coefficients;
     std::int64_t n_intervals;
-    double low, high;
-    double scale;                // (value - low) * scale is a position counted in intervals
-    double low_slope, high_slope;
+    double low, high, unit, scale, low_slope, high_slope;
+
+    CubicMap(const PackedMaps& maps, std::size_t j)
+        : coefficients(maps.coefficients + 4 * maps.start[j]), n_intervals(maps.n_knots[j] - 1), low(maps.low[j]), high(maps.high[j]),
+          unit(maps.unit[j]), scale(maps.scale[j]), low_slope(maps.low_slope[j]), high_slope(maps.high_slope[j]) {}
 
     double forward(double x) const {  // low <= x < high
-        const double position = ((x - low) * scale + position_rounder) - position_rounder;
+        const double rounded = ((x - low) * unit * scale + position_rounder) - position_rounder;
+        const double position = between_zero_and(static_cast<double>(n_intervals), rounded);
         const auto i = static_cast<std::int32_t>(position);
         const double t = position - static_cast<double>(i);
         const double* c = coefficients + 4 * static_cast<std::int64_t>(i);
@@ -49,34 +63,49 @@ struct CubicMap {
             if (std::fabs(next - t) < 1e-15) break;
             t = next;
         }
-        return std::min(low + (static_cast<double>(first) + t) / scale, high);
+        return std::min(low + (static_cast<double>(first) + t) / scale / unit, high);
     }
 };
 
+// A linear feature of the packed maps.
 struct LinearMap {
-    const double* knots;        // sorted and distinct, except that a constant column has the same knot twice
-    const double* levels;       // from 0 to 1
-    const std::int32_t* guide;  // for each of n_buckets equal parts of [low, high], the interval in which it begins
-    std::int64_t n_intervals, n_buckets;
-    double low, high;
-    double scale;               // (value - low) * scale is a position counted in buckets
-    double low_slope, high_slope;
+    const double *knots, *levels;
+    const std::int32_t* guide;
+    std::int64_t n_intervals;  // also the number of buckets
+    double low, high, unit, scale, low_slope, high_slope;
+
+    LinearMap(const PackedMaps& maps, std::size_t j)
+        : knots(maps.knots + maps.start[j]), levels(maps.levels + maps.start[j]), guide(maps.guide + maps.start[j]),
+          n_intervals(maps.n_knots[j] - 1), low(maps.low[j]), high(maps.high[j]), unit(maps.unit[j]), scale(maps.scale[j]),
+          low_slope(maps.low_slope[j]), high_slope(maps.high_slope[j]) {}
 
     double forward(double x) const {  // low <= x < high
-        const auto bucket = std::min(static_cast<std::int64_t>((x - low) * scale), n_buckets - 1);
-        std::int64_t i = guide[bucket], last = bucket + 1 < n_buckets ? guide[bucket + 1] + 1 : n_intervals;
-        while (x < knots[i]) --i;  // the edges of the buckets have rounding errors
-        while (x >= knots[last]) ++last;
-        i = std::upper_bound(knots + i, knots + last, x) - knots - 1;
+        const double position = between_zero_and(static_cast<double>(n_intervals - 1), (x - low) * unit * scale);
+        const auto bucket = static_cast<std::int64_t>(position);
+        std::int64_t i = guide[bucket], last = bucket + 1 < n_intervals ? guide[bucket + 1] + 1 : n_intervals;
+        while (i > 0 && x < knots[i]) --i;  // the edges of the buckets have rounding errors
+        while (last < n_intervals && x >= knots[last]) ++last;
+        i = std::max(std::upper_bound(knots + i, knots + last, x) - knots - 1, std::ptrdiff_t{0});
         const double level = levels[i] + (x - knots[i]) / (knots[i + 1] - knots[i]) * (levels[i + 1] - levels[i]);
         return std::min(level, levels[i + 1]);
     }
 
     double inverse(double y) const {  // 0 < y < 1
-        const auto i = std::upper_bound(levels, levels + n_intervals, y) - levels - 1;
+        const auto i = std::max(std::upper_bound(levels, levels + n_intervals, y) - levels - 1, std::ptrdiff_t{0});
         const double x = knots[i] + (y - levels[i]) * ((knots[i + 1] - knots[i]) / (levels[i + 1] - levels[i]));
         return std::min(x, knots[i + 1]);
     }
+};
+
+// A constant or empty feature: no value lies between its ends.
+struct ConstantMap {
+    double low, high, low_slope, high_slope;
+
+    ConstantMap(const PackedMaps& maps, std::size_t j)
+        : low(maps.low[j]), high(maps.high[j]), low_slope(maps.low_slope[j]), high_slope(maps.high_slope[j]) {}
+
+    double forward(double) const { return not_a_number; }
+    double inverse(double) const { return not_a_number; }
 };
 
 enum class OutOfRange { clip, linear, nan };
@@ -115,6 +144,32 @@ double inverse(const Map& map, double y, OutOfRange policy, bool& infinite) {
     if (!linear || y == 0) return y > 0 ? map.high : map.low;
     if (y < 0 || map.low == map.high) return map.low + y / map.low_slope;
     return map.high + (y - 1) / map.high_slope;
+}
+
+// Apply the map of each column. Return the leftmost column that holds an infinite value, or the number of columns.
+template <bool Forward, class Number>
+std::size_t map_columns(const PackedMaps& maps, const ArrayView<const Number>& from, const ArrayView<Number>& to, OutOfRange policy,
+                        int n_threads) {
+    std::atomic<std::size_t> infinite_column{from.n_columns};
+    parallel_for(from.n_rows, n_threads, [&](int, std::size_t begin, std::size_t end) {
+        for_each_tile(from, 0, from.n_columns, begin, end, [&](std::size_t j, std::size_t row, std::size_t n) {
+            const auto apply = [&](const auto& map) {
+                return apply_to_column(from.column(j, row), from.row_stride, to.column(j, row), to.row_stride, n,
+                                       [&](double value, bool& is_infinite) {
+                                           return Forward ? forward(map, value, policy, is_infinite)
+                                                          : inverse(map, value, policy, is_infinite);
+                                       });
+            };
+            const auto kind = static_cast<MapKind>(maps.kind[j]);
+            const bool infinite = kind == MapKind::cubic    ? apply(CubicMap(maps, j))
+                                  : kind == MapKind::linear ? apply(LinearMap(maps, j))
+                                                            : apply(ConstantMap(maps, j));
+            std::size_t leftmost = infinite_column;
+            while (infinite && j < leftmost && !infinite_column.compare_exchange_weak(leftmost, j)) {
+            }
+        });
+    });
+    return infinite_column;
 }
 
 }  // namespace kdi

@@ -8,6 +8,7 @@ void bind_cells(nanobind::module_&);     // cut, doublings, widen, merge
 void bind_integral(nanobind::module_&);  // integrate, slopes, cubics
 void bind_lookup(nanobind::module_&);    // forward, inverse
 void bind_levels(nanobind::module_&);    // levels
+void bind_fit(nanobind::module_&);       // fit, build_maps
 }  // namespace kdi
 
 NB_MODULE(_core, m) {
@@ -16,4 +17,5 @@ NB_MODULE(_core, m) {
     kdi::bind_integral(m);
     kdi::bind_lookup(m);
     kdi::bind_levels(m);
+    kdi::bind_fit(m);
 }

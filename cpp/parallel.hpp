@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <system_error>
 #include <thread>
@@ -24,6 +25,15 @@ void parallel_for(std::size_t n, int n_threads, Work work) {
     }
     for (; range < n_ranges; ++range) work(static_cast<int>(range), n * range / n_ranges, n * (range + 1) / n_ranges);
     for (auto& thread : threads) thread.join();
+}
+
+// Call work(block) for every block; a thread takes the next one when it has finished one.
+template <class Work>
+void for_each_block(std::size_t n_blocks, int n_threads, Work work) {
+    std::atomic<std::size_t> next{0};
+    parallel_for(static_cast<std::size_t>(std::max(n_threads, 1)), n_threads, [&](int, std::size_t, std::size_t) {
+        for (std::size_t block = next++; block < n_blocks; block = next++) work(block);
+    });
 }
 
 }  // namespace kdi

@@ -8,14 +8,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kdi._integral.bandwidth import bandwidth_factor
-from kdi._integral.integral import Integral
-from kdi._integral.maps import MIN_RANGE, CubicMap, build_cubic_map, inverse
+from kdi._integral.integral import Integral, unit_sketch
+from kdi._integral.maps import CubicMap, inverse
+from kdi._integral.numpy_maps import build_cubic_map
 from kdi._numerics.kernels import Kernel, get_kernel
 from kdi._sketch.columns import sketch_array
 from kdi._sketch.sketch import Sketch
 from kdi._utils.public import public_in
 from kdi._utils.typing import BandwidthRule, Float64Array, KernelName
 from kdi._utils.validation import as_column, as_weights, check_some_weight
+
+MIN_BANDWIDTH = 1e-290  # in units of the range: distances in units of a smaller bandwidth would overflow
+REACH = 1e4  # bandwidths beyond which no kernel has any weight that a float64 can show
 
 
 @public_in("kdi")
@@ -74,10 +78,20 @@ class KDE1D:
         factor = bandwidth_factor(alpha, sketch.weight)
         if not 0 < factor < np.inf and sketch.count:
             raise ValueError(f"alpha must be positive and finite for a density, got {alpha!r}.")
-        if not MIN_RANGE < sketch.range < np.inf:
+        if not 0 < sketch.range < np.inf:
             raise ValueError(f"x must hold at least two different values of finite range, got {sketch!r}.")
-        self.alpha, self.n, self.bandwidth = factor, sketch.weight, factor * sketch.std
-        self._integral = Integral.from_sketch(sketch, chosen, self.bandwidth)
+        # Positions and densities are computed in units of 2**-shift, so that no magnitude is special.
+        scaled, self._shift = unit_sketch(sketch)
+        bandwidth = factor * scaled.std
+        if not MIN_BANDWIDTH < bandwidth < np.inf:
+            raise ValueError(
+                "alpha and weights must give a bandwidth that is not lost in rounding, "
+                f"got {bandwidth} times the range of x."
+            )
+        with np.errstate(over="ignore"):
+            self.alpha, self.n, self.bandwidth = factor, sketch.weight, float(np.ldexp(bandwidth, -self._shift))
+        self._integral = Integral.from_sketch(scaled, chosen, bandwidth)
+        self._low = sketch.minimum
         self.error_bound = self._integral.value_error
 
     def pdf(self, x: ArrayLike) -> Float64Array:
@@ -91,8 +105,8 @@ class KDE1D:
     def sf(self, x: ArrayLike) -> Float64Array:
         """Compute the probability of a value > x, within `error_bound` and without the cancellation of 1 - cdf."""
         points = np.asarray(x, dtype=float)
-        offsets = self._integral.high - points.ravel()
-        return _at(self._integral.mirrored(), offsets)[0].reshape(points.shape)[()]
+        length = self._integral.high - self._integral.low
+        return _at(self._integral.mirrored(), length - self._offsets(points))[0].reshape(points.shape)[()]
 
     def ppf(self, q: ArrayLike) -> Float64Array:
         """Compute the quantiles, at which `cdf` is q; NaN where q is not within [0, 1]."""
@@ -115,19 +129,32 @@ class KDE1D:
         levels = np.asarray(np.random.default_rng(rng).uniform(size=size))
         out = np.empty((levels.size, 1))
         inverse([self._map], levels.reshape(-1, 1), out, "clip")
-        return out.reshape(levels.shape)
+        return self._values(out.reshape(levels.shape) - self._integral.low)
 
     @cached_property
     def _map(self) -> CubicMap:
         """The cdf as a map, as far out as its tails exceed 1e-12."""
         kernel = self._integral.kernel
-        reach = (40 + 4 * kernel.order if kernel.order else 7) * kernel.scale * self.bandwidth
+        reach = (40 + 4 * kernel.order if kernel.order else 7) * kernel.scale * self._integral.bandwidth
         return build_cubic_map(self._integral, -reach, self._integral.high - self._integral.low + reach)
 
     def _evaluate(self, x: ArrayLike) -> tuple[Float64Array, Float64Array]:
         points = np.asarray(x, dtype=float)
-        cdf, pdf = _at(self._integral, points.ravel() - self._integral.low)
+        cdf, pdf = _at(self._integral, self._offsets(points))
+        with np.errstate(over="ignore", under="ignore"):
+            pdf = np.ldexp(pdf, self._shift)
         return cdf.reshape(points.shape)[()], pdf.reshape(points.shape)[()]
+
+    def _offsets(self, points: Float64Array) -> Float64Array:
+        """Return positions relative to the minimum, in units of 2**-shift; all far ones are alike."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            offsets = np.ldexp(points.ravel(), self._shift) - np.ldexp(self._low, self._shift)
+        far = 1 + REACH * self._integral.bandwidth
+        return np.asarray(np.clip(offsets, -far, far), dtype=float)
+
+    def _values(self, offsets: Float64Array) -> Float64Array:
+        with np.errstate(over="ignore"):
+            return np.asarray(self._low + np.ldexp(offsets, -self._shift), dtype=float)
 
     def _quantiles(self, share: Float64Array) -> Float64Array:
         """Solve cdf(x) = share by Newton's method, within the interval of the map that contains the solution."""
@@ -135,8 +162,9 @@ class KDE1D:
         knots = column_map.low - low + np.arange(column_map.n_knots) / column_map.scale
         levels = _at(self._integral, knots)[0]
         upper = np.clip(np.searchsorted(levels, share, side="right"), 1, len(levels) - 1)
-        left = np.where(share < levels[0], knots[0] - 700 * self.bandwidth, knots[upper - 1])
-        right = np.where(share >= levels[-1], knots[-1] + 700 * self.bandwidth, knots[upper])
+        bandwidth = self._integral.bandwidth
+        left = np.where(share < levels[0], knots[0] - 700 * bandwidth, knots[upper - 1])
+        right = np.where(share >= levels[-1], knots[-1] + 700 * bandwidth, knots[upper])
         offset = 0.5 * (left + right)
         for _ in range(100):
             level, slope = _at(self._integral, offset)
@@ -145,11 +173,11 @@ class KDE1D:
             with np.errstate(divide="ignore", invalid="ignore"):
                 following = offset - miss / slope
             following = np.where((following > left) & (following < right), following, 0.5 * (left + right))
-            done = abs(following - offset) <= 1e-14 * (abs(offset) + self.bandwidth)
+            done = abs(following - offset) <= 1e-14 * (abs(offset) + bandwidth)
             offset = following
             if done.all():
                 break
-        return low + offset
+        return self._values(offset)
 
 
 def _at(integral: Integral, offsets: Float64Array) -> tuple[Float64Array, Float64Array]:

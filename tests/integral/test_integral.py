@@ -7,8 +7,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from samples import ALPHAS, KERNELS, SAMPLES, probes, sample
 
 from kdi import Sketch
+from kdi._integral.build import build_map
 from kdi._integral.integral import Integral
-from kdi._integral.maps import build_map, forward, inverse
+from kdi._integral.maps import forward, inverse
 from kdi._numerics.kernels import get_kernel
 
 pytestmark = pytest.mark.numpy_core

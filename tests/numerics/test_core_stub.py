@@ -15,10 +15,13 @@ PUBLIC = sorted(name for name in dir(core) if not name.startswith("_"))
 
 
 def read_stub():
-    """The parameter names of every overload of every function."""
+    """The parameter names of every overload of every function, and of the constructor of every class."""
     source = (Path(kdi._numerics.__file__).parent / "_core.pyi").read_text()
     functions = {}
     for node in ast.parse(source).body:
+        if isinstance(node, ast.ClassDef):
+            (constructor,) = node.body
+            functions[node.name] = [[argument.arg for argument in constructor.args.args[1:]]]
         if isinstance(node, ast.FunctionDef):
             assert not (node.args.posonlyargs or node.args.kwonlyargs or node.args.vararg or node.args.kwarg), node.name
             functions.setdefault(node.name, []).append([argument.arg for argument in node.args.args])
@@ -40,7 +43,10 @@ def parameters_of(signature):
 
 
 def overloads_in_module(name):
-    return [parameters_of(signature) for signature, *_ in getattr(core, name).__nb_signature__]
+    function = getattr(core, name)
+    if inspect.isclass(function):
+        return [parameters_of(signature)[1:] for signature, *_ in function.__init__.__nb_signature__]  # without self
+    return [parameters_of(signature) for signature, *_ in function.__nb_signature__]
 
 
 def test_parameters_of_a_signature():
@@ -59,6 +65,10 @@ def test_stub_has_the_parameters_of_the_module(name):
     assert {tuple(overload) for overload in overloads_in_module(name)} == {parameters}
 
 
-@pytest.mark.parametrize("name", PUBLIC)
+# Their twins take sketches: kdi/_integral/build.py calls one or the other.
+IN_HIGHER_LAYERS = {"fit", "build_maps"}
+
+
+@pytest.mark.parametrize("name", sorted({*PUBLIC} - IN_HIGHER_LAYERS))
 def test_twin_has_the_parameters_of_the_module(name):
     assert list(inspect.signature(getattr(numpy_core, name)).parameters) == overloads_in_module(name)[0]

@@ -11,8 +11,9 @@ from paths import HELPERS
 from samples import ALPHAS, KERNELS, SAMPLES, sample
 
 from kdi import Sketch
+from kdi._integral.build import build_map
 from kdi._integral.integral import rounding_error
-from kdi._integral.maps import build_map
+from kdi._integral.maps import PackedMaps
 from kdi._numerics import _core, numpy_core
 from kdi._numerics.kernels import get_kernel
 from kdi._sketch.cells import LINEAR_RANGE
@@ -205,13 +206,14 @@ def test_forward_and_inverse(name, relative_bandwidth, policy, dtype):
     low, high = np.nan_to_num([column.min(), column.max()])
     bandwidth = relative_bandwidth * (high - low) / 5 if high > low else 0.0
     column_map = build_map(Sketch.from_values(column), get_kernel("polyexp"), bandwidth)
+    packed = [module.PackedMaps(*PackedMaps.pack([column_map]).arrays) for module in (_core, numpy_core)]
     around = low + (high - low + 1) * rng.uniform(-0.5, 1.5, size=300)
     levels = np.r_[rng.uniform(-0.3, 1.3, size=300), 0, 1, np.nan]
     for function, given in [("forward", np.r_[column, around, low, high, np.nan]), ("inverse", levels)]:
         given = given[:, None].astype(dtype)
         compiled, pure = np.empty_like(given), np.empty_like(given)
-        assert getattr(_core, function)([column_map], given, compiled, policy, 2) == -1
-        assert getattr(numpy_core, function)([column_map], given, pure, policy, 1) == -1
+        assert getattr(_core, function)(packed[0], given, compiled, policy, 2) == -1
+        assert getattr(numpy_core, function)(packed[1], given, pure, policy, 1) == -1
         assert_array_equal(np.isnan(compiled), np.isnan(pure))
         unit = 1 if function == "forward" else max(high - low, 1)
         if dtype == np.float64:
@@ -226,17 +228,20 @@ def test_both_name_the_column_of_an_infinite_value(name):
     values = np.zeros((4, 3))
     values[2, 1] = -np.inf
     for module in (_core, numpy_core):
-        assert getattr(module, name)(maps, values, np.empty_like(values), 0, 1) == 1
+        packed = module.PackedMaps(*PackedMaps.pack(maps).arrays)
+        assert getattr(module, name)(packed, values, np.empty_like(values), 0, 1) == 1
 
 
 @pytest.mark.parametrize("name", ["forward", "inverse"])
-def test_one_of_several_infinite_columns_is_returned(name):
+@pytest.mark.parametrize("module", [_core, numpy_core])
+def test_the_leftmost_of_several_infinite_columns_is_returned(module, name):
     maps = [build_map(Sketch.from_values([0.0, 1.0]), get_kernel("gaussian"), 0.3)] * 4
     values = np.zeros((4000, 4))
     values[3999, 1], values[0, 3] = np.inf, -np.inf
-    out = np.empty_like(values)
-    assert {getattr(_core, name)(maps, values, out, 0, n_threads) for n_threads in (1, 2, 3)} <= {1, 3}
-    assert getattr(numpy_core, name)(maps, values, out, 0, 1) == 1  # the leftmost
+    packed = module.PackedMaps(*PackedMaps.pack(maps).arrays)
+    assert {getattr(module, name)(packed, values, np.empty_like(values), 0, n_threads) for n_threads in (1, 2, 3)} == {
+        1
+    }
 
 
 def test_the_switch():

@@ -21,9 +21,10 @@ from scipy.special import ndtri
 from kdi._clustering.modes import Modes, find_modes
 from kdi._clustering.queries import ColumnQueries, ResolveAlphas, assign_clusters
 from kdi._integral.bandwidth import BANDWIDTH_RULES, bandwidth_factor
+from kdi._integral.build import build_map
 from kdi._integral.integral import Integral
 from kdi._integral.levels import LEVEL_TOLERANCE
-from kdi._integral.maps import MIN_RANGE, ColumnMap, build_map, forward, inverse
+from kdi._integral.maps import ColumnMap, forward, inverse
 from kdi._numerics.backend import core
 from kdi._numerics.kernels import Kernel, get_kernel
 from kdi._sketch.sketch import Sketch
@@ -215,7 +216,7 @@ def find_valleys(
 
 def _density(sketch: Sketch, bandwidth: Any, describe: Callable[[], str]) -> tuple[Integral | None, Modes]:
     """Return the density of a column's T from their sketch, and its peaks and valleys."""
-    if not sketch.range > MIN_RANGE:
+    if not sketch.range > 0:
         n_clusters = min(sketch.count, 1)
         return None, Modes(*(np.zeros(n) for n in (n_clusters, 0, n_clusters, 0)))
     absolute = _density_factor(bandwidth, sketch.weight) * sketch.std

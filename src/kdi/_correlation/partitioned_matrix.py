@@ -17,8 +17,9 @@ import numpy as np
 from kdi._correlation.matrix import ColumnCorrelations, CorrelationMatrix, check_min_periods, warn_undefined
 from kdi._correlation.samples import snap_to_unit
 from kdi._integral.bandwidth import resolve_alpha, spread_alpha
+from kdi._integral.build import build_map
 from kdi._integral.levels import LEVEL_TOLERANCE, MAX_SORTED_ROWS
-from kdi._integral.maps import ColumnMap, build_map, map_column
+from kdi._integral.maps import ColumnMap, map_column
 from kdi._numerics.kernels import Kernel, get_kernel
 from kdi._sketch.cells import MAX_TABLE_CELLS, MIN_COLUMN_CELLS, cell_width_for, keeps_values, width_exponent
 from kdi._sketch.partitions import Chunk, MappedPartitions, PartitionedTable, sketch_for_alphas

@@ -11,6 +11,7 @@ import numpy as np
 from kdi._utils.typing import Float64Array
 
 BANDWIDTH_RULES = ("scott", "silverman")
+SCOTT, SILVERMAN = -1.0, -2.0  # stand for the rules among bandwidth factors
 ALLOWED_ALPHAS = "a number >= 0, inf, 'scott' or 'silverman'"
 
 
@@ -65,3 +66,20 @@ def resolve_alpha(alpha: Any, weights: Float64Array, names: Any = None) -> Float
         "alpha" if single else f"alpha of feature {j if names is None else names[j]!r}" for j in range(len(alphas))
     ]
     return np.array([bandwidth_factor(one, w, label) for one, w, label in zip(alphas, weights, labels, strict=True)])
+
+
+def alpha_factors(alpha: Any, n_features: int, names: Any = None) -> Float64Array:
+    """Return one number per feature: its alpha, or SCOTT or SILVERMAN, which `resolve_factors` turns into an alpha."""
+    if isinstance(alpha, float) and alpha >= 0:
+        return np.full(n_features, alpha)
+    ones = resolve_alpha(alpha, np.ones(n_features), names)  # checks every alpha
+    rules = {"scott": SCOTT, "silverman": SILVERMAN}
+    alphas = spread_alpha(alpha, n_features, names)
+    return np.array([rules[a] if isinstance(a, str) else one for a, one in zip(alphas, ones.tolist(), strict=True)])
+
+
+def resolve_factors(factors: Float64Array, weights: Float64Array) -> Float64Array:
+    """Return the bandwidth factor of every feature; `weights` are their sums of weights."""
+    with np.errstate(divide="ignore"):
+        effective = np.where(factors == SILVERMAN, 0.75 * weights, weights) ** -0.2
+    return np.where(factors >= 0, factors, np.where(weights > 0, effective, np.nan))

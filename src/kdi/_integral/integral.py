@@ -9,6 +9,7 @@ linear in cells and knots (cpp/filter.hpp).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import frexp, ldexp
 
 import numpy as np
 
@@ -25,13 +26,28 @@ NARROW_RANGE, DIRECT_SUM_TERMS = 2**-6, 2**12
 DENSITY_ROUNDING = 20  # rounding errors of the density, in units of those of the cdf divided by h
 
 
-def rounding_error(kernel: Kernel, n_cells: int) -> float:
-    """Bound the rounding error of a kernel cdf summed over n cells.
+def rounding_error(kernel: Kernel, n_cells: int, relative_range: float = 0.0) -> float:
+    """Bound the rounding error of a kernel cdf summed over n cells; the range is in units of the bandwidth.
 
     The filters carry a state from cell to cell, and every step rounds it. The errors of the Gaussian are larger, since
-    it is a sum of exponentials that partly cancel; that sum itself differs from the Gaussian by 7e-14.
+    it is a sum of exponentials that partly cancel; that sum itself differs from the Gaussian by 7e-14. Positions are
+    rounded relative to the range.
     """
-    return 2e-13 + (5e-16 if kernel.order else 4e-15) * n_cells
+    return 2e-13 + (5e-16 if kernel.order else 4e-15) * n_cells + 4e-16 * kernel.peak * relative_range / kernel.scale
+
+
+def unit_sketch(sketch: Sketch) -> tuple[Sketch, int]:
+    """Return a sketch in units of 2**-shift, in which its range is between 1/2 and 1, and the shift.
+
+    What is computed from it is exact to rounding however large or small the values are.
+    """
+    shift = -frexp(sketch.range)[1]
+    if sketch.exponent is None:
+        keys, exponent = np.ldexp(sketch.keys, shift), None
+    else:
+        keys, exponent = sketch.keys, sketch.exponent + shift
+    ends = ldexp(sketch.minimum, shift), ldexp(sketch.maximum, shift)
+    return Sketch(*ends, sketch.count, sketch.missing, exponent, keys, sketch.moments), shift
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +95,7 @@ class Integral:
         exponent = width_exponent(width, sketch.minimum, sketch.maximum)
         sketch = sketch.coarsened_to_width(width)
         relative = min(sketch.cell_width / bandwidth, 1e60)  # more would overflow below; the bound is useless anyway
-        rounding = rounding_error(kernel, len(sketch))
+        rounding = rounding_error(kernel, len(sketch), sketch.range / bandwidth)
         # The density's expansion may stop at a jump of its third derivative (polyexp of order 1 and 2 at the centre).
         density_error = (relative**3 * kernel.max_fourth_derivative / 24 + DENSITY_ROUNDING * rounding) / bandwidth
         return cls(

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from kdi._integral.build import build_features
 from kdi._integral.integral import rounding_error
-from kdi._integral.maps import build_map, forward
+from kdi._integral.maps import forward
 from kdi._numerics.backend import core
 from kdi._numerics.kernels import Kernel
 from kdi._sketch.cells import LINEAR_RANGE
@@ -51,7 +52,7 @@ def _by_sorting(
     table: Float64Array, weights: Float64Array | None, alphas: Float64Array, kernel: Kernel, n_threads: int
 ) -> tuple[Float64Array, Float64Array]:
     levels = np.empty(table.shape[::-1]).T
-    rounding = rounding_error(kernel, len(table))
+    rounding = rounding_error(kernel, len(table))  # the core adds what the range contributes
     n_threads = min(n_threads, table.shape[1])
     errors = core.levels(table, weights, levels, alphas, kernel.order, kernel.scale, LINEAR_RANGE, rounding, n_threads)
     return levels, errors
@@ -66,10 +67,7 @@ def _by_map(
     n_threads: int,
 ) -> tuple[Float64Array, Float64Array]:
     sketches = sketch_array(table, weights, kernel, lambda _: alphas, n_threads, stats=stats)
-    maps = [
-        build_map(sketch, kernel, alpha * sketch.std, tolerance=LEVEL_TOLERANCE)
-        for sketch, alpha in zip(sketches, alphas.tolist(), strict=True)
-    ]
+    features, _ = build_features(sketches, alphas, kernel, tolerance=LEVEL_TOLERANCE, n_threads=n_threads)
     levels = np.empty(table.shape[::-1]).T
-    forward(maps, table, levels, "clip", n_threads)
-    return levels, np.array([column_map.error for column_map in maps])
+    forward(features.maps, table, levels, "clip", n_threads)
+    return levels, features.maps.error

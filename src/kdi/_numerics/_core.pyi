@@ -2,6 +2,9 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from kdi._utils.typing import Float64Array, FloatArray, Int64Array
 
 Keys = Float64Array | Int64Array  # the distinct values of a sketch, or the indices of its cells
@@ -15,6 +18,34 @@ def fill(
     n_cells: Sequence[int],
     n_threads: int,
 ) -> list[tuple[Int64Array, Float64Array]]: ...
+def fit(
+    table: FloatArray,
+    weights: Float64Array | None,
+    alphas: Float64Array,
+    order: int,
+    scale: float,
+    peak: float,
+    max_fourth_derivative: float,
+    max_knots: float,
+    tolerance: float,
+    n_threads: int,
+) -> tuple[Float64Array, Float64Array, tuple[Any, ...], tuple[Any, ...]]: ...
+def build_maps(
+    sketches: tuple[Any, ...],
+    minimum: Float64Array,
+    maximum: Float64Array,
+    counts: Float64Array,
+    factors: Float64Array,
+    is_bandwidth: bool,
+    order: int,
+    scale: float,
+    peak: float,
+    max_fourth_derivative: float,
+    max_knots: float,
+    tolerance: float,
+    merge: bool,
+    n_threads: int,
+) -> tuple[tuple[Any, ...], tuple[Any, ...]]: ...
 def accumulate(
     column: FloatArray, weights: Float64Array | None, scale: float, first: int, moments: Float64Array
 ) -> tuple[list[float], Float64Array, Float64Array]: ...
@@ -34,8 +65,27 @@ def slopes(
     positions: Float64Array, moments: Float64Array, width: float, order: int, bandwidth: float, knots: Float64Array
 ) -> tuple[Float64Array, Float64Array]: ...
 def cubics(values: Float64Array, slopes: Float64Array, shape_error: float) -> tuple[Float64Array, float]: ...
-def forward(maps: list[Any], array: FloatArray, out: FloatArray, out_of_range: int, n_threads: int) -> int: ...
-def inverse(maps: list[Any], array: FloatArray, out: FloatArray, out_of_range: int, n_threads: int) -> int: ...
+
+class PackedMaps:
+    def __init__(
+        self,
+        kind: NDArray[np.uint8],
+        low: Float64Array,
+        high: Float64Array,
+        unit: Float64Array,
+        scale: Float64Array,
+        low_slope: Float64Array,
+        high_slope: Float64Array,
+        start: Int64Array,
+        n_knots: Int64Array,
+        coefficients: Float64Array,
+        knots: Float64Array,
+        levels: Float64Array,
+        guide: NDArray[np.int32],
+    ) -> None: ...
+
+def forward(maps: PackedMaps, array: FloatArray, out: FloatArray, out_of_range: int, n_threads: int) -> int: ...
+def inverse(maps: PackedMaps, array: FloatArray, out: FloatArray, out_of_range: int, n_threads: int) -> int: ...
 def levels(
     array: Float64Array,
     weights: Float64Array | None,

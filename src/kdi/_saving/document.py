@@ -1,6 +1,9 @@
 """Saved models: estimators as readable JSON, exact to the last bit; nothing in a saved model is executed.
 
-    {"format": "kdi.KDITransformer", "version": 1, "parameters": {…}, "features": [{…}, …]}
+    {"format": "kdi.KDITransformer", "version": 2, "parameters": {…}, "maps": {…}, "features": [{…}, …]}
+
+The maps of a transformer are the arrays of `PackedMaps`. In version 1 each feature had its own map.
+
 
 Numbers are the shortest decimals that are read as the same float64; NaN and the infinities, which JSON does not have,
 are "nan", "inf" and "-inf". Maps are stored and not rebuilt from the sketches, so that another version of the package
@@ -27,7 +30,7 @@ from kdi._saving.values import (
 )
 from kdi._version import __version__
 
-VERSION = 1
+VERSION, READ_VERSIONS = 2, (1, 2)
 TRANSFORMER, DISCRETIZER = "kdi.KDITransformer", "kdi.KDIDiscretizer"
 MAX_DIGITS = 300  # integers of up to this many digits do not overflow as float64
 
@@ -110,9 +113,10 @@ def _parse(text: Any, name: str) -> dict[str, Any]:
             raise ValueError(f"this text is a saved {found}, not a {name}; read it with {found}.from_json.")
         raise ValueError(f"this text is not a saved model: its format is not {name!r}.")
     version = document.get("version")
-    if type(version) is not int or version != VERSION:
+    if type(version) is not int or version not in READ_VERSIONS:
         raise ValueError(
-            f"this model has format version {shortened(version)}; this version of kdi reads format version {VERSION}."
+            f"this model has format version {shortened(version)}; this version of kdi reads format versions "
+            f"{READ_VERSIONS[0]} to {READ_VERSIONS[-1]}."
         )
     return dict(document)
 

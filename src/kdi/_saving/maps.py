@@ -11,7 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from kdi._integral.maps import MAX_INTERVALS, ColumnMap, CubicMap, LinearMap, build_linear_map
+from kdi._integral.maps import (
+    SMALL_RANGE_EXPONENT,
+    ColumnMap,
+    CubicMap,
+    LinearMap,
+    PackedMaps,
+    build_linear_map,
+    kind_of,
+)
+from kdi._integral.numpy_maps import MAX_INTERVALS
 from kdi._saving.values import (
     is_ascending,
     json_number,
@@ -19,6 +28,7 @@ from kdi._saving.values import (
     raise_invalid,
     require_fields,
     shortened,
+    to_count,
     to_finite,
     to_number,
     to_numbers,
@@ -29,6 +39,60 @@ from kdi._utils.typing import Float64Array
 
 RELATIVE_ROUNDING = 1e-9  # checks allow stored numbers to be off by this, relative to their size
 ABSOLUTE_ROUNDING = 1e-320  # and by this, since tiny numbers underflow
+KINDS = ("cubic", "linear", "constant", "empty")  # names of the kinds of packed maps, in their order
+PER_FEATURE = ("low", "high", "unit", "scale", "low_slope", "high_slope", "error")  # numbers of packed maps
+
+
+def maps_to_json(maps: PackedMaps) -> dict[str, Any]:
+    """Convert the maps of all features to JSON; what follows from the other arrays is left out."""
+    numbers = {name: json_numbers(getattr(maps, name)) for name in PER_FEATURE}
+    arrays = {name: json_numbers(getattr(maps, name)) for name in ("coefficients", "knots", "levels")}
+    return {"kind": [KINDS[kind] for kind in maps.kind], "n_knots": maps.n_knots.tolist()} | numbers | arrays
+
+
+def maps_from_json(value: Any, n_features: int) -> PackedMaps:
+    """Read the maps of all features, each with the checks of `map_from_json`."""
+    kinds, n_knots, *rest = require_fields(
+        value, "maps", ["kind", "n_knots", *PER_FEATURE, "coefficients", "knots", "levels"]
+    )
+    *numbers, coefficients, knots, levels = rest
+    for name, given in zip(("kind", "n_knots", *PER_FEATURE), (kinds, n_knots, *numbers), strict=True):
+        if not isinstance(given, list) or len(given) != n_features:
+            raise_invalid(f"maps.{name}", f"must be a list of {n_features} entries, one per feature")
+    for name, given in (("coefficients", coefficients), ("knots", knots), ("levels", levels)):
+        if not isinstance(given, list):
+            raise_invalid(f"maps.{name}", f"must be a list, got {shortened(given)}")
+    maps, row, point = [], 0, 0
+    for j, (kind, size) in enumerate(zip(kinds, n_knots, strict=True)):
+        where = f"maps of feature {j}"
+        low, high, unit, scale, low_slope, high_slope, error = (given[j] for given in numbers)
+        n = to_count(size, f"{where}.n_knots")
+        if not isinstance(kind, str) or kind not in KINDS:
+            raise_invalid(f"{where}.kind", f"must be one of {list(KINDS)}, got {shortened(kind)}")
+        if kind == "cubic":
+            own = {"low": low, "high": high, "unit": unit, "scale": scale, "coefficients": coefficients[row : row + n]}
+            row += n
+        elif kind == "linear":
+            own = {"knots": knots[point : point + n], "levels": levels[point : point + n]}
+            point += n
+        else:
+            own = {"knots": [low, high], "levels": [0.0, float(kind == "constant")]}
+        if kind in ("constant", "empty") and n:
+            raise_invalid(f"{where}.n_knots", f"must be 0 for a {kind} feature, got {n}")
+        common = {"low_slope": low_slope, "high_slope": high_slope, "error": error}
+        one = map_from_json({"kind": "cubic" if kind == "cubic" else "linear"} | common | own, where)
+        if KINDS[kind_of(one)] != kind or not np.array_equal(
+            [one.low, one.high], _ends(low, high, where), equal_nan=True
+        ):
+            raise_invalid(where, f"must be a map of kind {kind!r} with the ends {shortened(low)} and {shortened(high)}")
+        maps.append(one)
+    if (row, point, point) != (len(coefficients), len(knots), len(levels)):
+        raise_invalid("maps.n_knots", "must add up to the rows of coefficients, and to the knots and levels")
+    return PackedMaps.pack(maps)
+
+
+def _ends(low: Any, high: Any, where: str) -> list[float]:
+    return [to_number(low, f"{where}.low", nan=True), to_number(high, f"{where}.high", nan=True)]
 
 
 def map_to_json(column_map: ColumnMap) -> dict[str, Any]:
@@ -37,14 +101,16 @@ def map_to_json(column_map: ColumnMap) -> dict[str, Any]:
     if isinstance(column_map, LinearMap):
         arrays = {"knots": json_numbers(column_map.knots), "levels": json_numbers(column_map.levels)}
         return {"kind": "linear"} | common | arrays
-    ends = {name: json_number(getattr(column_map, name)) for name in ("low", "high", "scale")}
+    ends = {name: json_number(getattr(column_map, name)) for name in ("low", "high", "unit", "scale")}
     return {"kind": "cubic"} | common | ends | {"coefficients": json_numbers(column_map.coefficients)}
 
 
 def map_from_json(value: Any, where: str) -> ColumnMap:
     """Read a map, and check that no value leads the core out of its arrays and that T is monotone from 0 to 1."""
     kind = value.get("kind") if isinstance(value, dict) else None
-    own = ["knots", "levels"] if kind == "linear" else ["low", "high", "scale", "coefficients"]
+    own = ["knots", "levels"] if kind == "linear" else ["low", "high", "unit", "scale", "coefficients"]
+    if kind == "cubic" and "unit" not in value:  # format version 1
+        value = {"unit": 1.0} | value
     if kind not in ("linear", "cubic"):
         raise_invalid(where, f"must be a map of kind 'linear' or 'cubic', got {shortened(value)}")
     _, low_slope, high_slope, error, *rest = require_fields(
@@ -76,17 +142,19 @@ def _to_linear(fields: list[Any], where: str) -> LinearMap:
 
 def _to_cubic(fields: list[Any], where: str) -> CubicMap:
     low, high = to_finite(fields[0], f"{where}.low"), to_finite(fields[1], f"{where}.high")
-    scale = to_positive(fields[2], f"{where}.scale")
-    rows = to_rows(fields[3], f"{where}.coefficients", 4)
+    unit, scale = to_positive(fields[2], f"{where}.unit"), to_positive(fields[3], f"{where}.scale")
+    rows = to_rows(fields[4], f"{where}.coefficients", 4)
+    if unit not in (1.0, 2.0**-SMALL_RANGE_EXPONENT):
+        raise_invalid(f"{where}.unit", f"must be 1 or 2**{-SMALL_RANGE_EXPONENT}, got {shortened(fields[2])}")
     n = len(rows) - 1
     if not 1 <= n <= 2 * MAX_INTERVALS + 1:
         raise_invalid(f"{where}.coefficients", f"must have 2 to {2 * MAX_INTERVALS + 2} rows, got {n + 1}")
     # The last interval must contain `high`: then no position between the ends lies beyond the last row.
-    if not low < high or not n - 1 - 1e-6 <= (high - low) * scale <= n + 1e-6:
+    if not low < high or not n - 1 - 1e-6 <= (high - low) * unit * scale <= n + 1e-6:
         raise_invalid(where, f"must have a scale with which {n} intervals reach from low to high")
     if not _are_monotone(rows):
         raise_invalid(f"{where}.coefficients", "must be monotone cubics that increase from 0 to 1")
-    return CubicMap(low, high, 1.0, 1.0, 0.0, scale, rows)
+    return CubicMap(low, high, 1.0, 1.0, 0.0, scale, rows, unit=unit)
 
 
 def _are_monotone(rows: Float64Array) -> bool:

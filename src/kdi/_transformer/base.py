@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -15,9 +14,10 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from kdi._integral.feature_maps import FeatureMaps
-from kdi._integral.maps import OUT_OF_RANGE, ColumnMap, forward, inverse
+from kdi._integral.build import DeferredFeatures, FeatureMaps
+from kdi._integral.maps import LINEAR, OUT_OF_RANGE, ColumnMap, PackedMaps, forward, inverse
 from kdi._numerics.kernels import Kernel, get_kernel
+from kdi._sketch.packed import PackedSketches
 from kdi._sketch.sketch import Sketch
 from kdi._tables.sources import is_source
 from kdi._tables.streams import table_function, transform_source, write_stream
@@ -40,6 +40,7 @@ InPlace = Callable[[Float64Array], None]
 # As in QuantileTransformer: normal scores beyond these of 1e-7 and 1 - 1e-7 are clipped.
 CLIPPED_SCORE = float(ndtri(1e-7 - np.spacing(1)))
 CALLERS = ("kdi", "sklearn", "joblib")  # packages between the user's line and a warning
+MAP_WORK = 2**13  # building a map takes as long as reading so many values
 NORMAL_BLOCK = 2**17  # values turned into normal scores at once
 
 
@@ -58,6 +59,8 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     max_knots: int | None
     n_jobs: int | None
     copy: bool
+    _sketches: Sequence[Sketch]
+    _maps: FeatureMaps | DeferredFeatures
 
     def transform(self, X: Any) -> Any:
         """Map each feature to [0, 1], or to normal scores.
@@ -122,8 +125,18 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def quantiles_(self) -> Float64Array:
         levels = np.repeat(self.references_[:, None], self.n_features_in_, axis=1)
         quantiles = np.empty_like(levels)
-        inverse(self.maps_, levels, quantiles, "clip")
+        inverse(self._get_maps().maps, levels, quantiles, "clip")
         return quantiles
+
+    @property
+    def sketches_(self) -> list[Sketch]:
+        check_is_fitted(self)
+        if isinstance(self._maps, DeferredFeatures) and self._maps.merge:
+            self._get_maps()
+        sketches = self._sketches
+        if not isinstance(sketches, list):
+            sketches = self._sketches = list(sketches)
+        return sketches
 
     @property
     def alpha_(self) -> Float64Array:
@@ -135,15 +148,20 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     @property
     def maps_(self) -> list[ColumnMap]:
+        return list(self._get_maps().maps)
+
+    @property
+    def packed_maps_(self) -> PackedMaps:
         return self._get_maps().maps
 
     @property
     def error_bound_(self) -> Float64Array:
-        return np.array([column_map.error for column_map in self.maps_])
+        return self._get_maps().maps.error.copy()
 
     @property
     def n_knots_(self) -> NDArray[np.int64]:
-        return np.array([column_map.n_knots for column_map in self.maps_])
+        maps = self._get_maps().maps
+        return np.where(maps.kind <= LINEAR, maps.n_knots, 2)
 
     @property
     def data_min_(self) -> Float64Array:
@@ -157,7 +175,7 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def _reset(self) -> None:
         """Forget what an earlier fit has learnt."""
-        for name in [name for name in vars(self) if name.endswith("_") or name == "_maps"]:
+        for name in [name for name in vars(self) if name.endswith("_") or name in ("_maps", "_sketches")]:
             delattr(self, name)
 
     def _read(self, X: Any, sample_weight: Any, *, reset: bool) -> tuple[FloatArray, Float64Array | None]:
@@ -172,33 +190,58 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         check_some_weight(weights, "sample_weight")
         return table, weights
 
-    def _set_sketches(self, sketches: list[Sketch], n_rows: int, alphas: Float64Array, kernel: Kernel) -> Self:
-        """Keep the sketches, and a partial that builds the maps with one of the `alphas` per feature."""
-        self.sketches_, self.n_samples_seen_ = sketches, n_rows
-        self._maps: FeatureMaps | partial[FeatureMaps] = partial(
-            FeatureMaps.from_sketches, sketches, alphas, kernel, self.max_knots
-        )
+    def _set_sketches(
+        self,
+        sketches: Sequence[Sketch],
+        n_rows: int,
+        alphas: Float64Array,
+        kernel: Kernel,
+        *,
+        bandwidths: Float64Array | None = None,
+        merge: bool = False,
+    ) -> Self:
+        """Keep the sketches, and leave the maps to be built with one of the `alphas` per feature.
+
+        The bandwidths follow from alphas and sketches if they are not given. With `merge`, the sketches become no finer
+        than their bandwidths need when the maps are built.
+        """
+        n_threads = count_threads(self.n_jobs, MAP_WORK * len(sketches))
+        maps = DeferredFeatures(sketches, alphas, bandwidths, kernel, self.max_knots, n_threads, merge)
+        return self._set_fit(sketches, n_rows, maps)
+
+    def _set_fit(self, sketches: Sequence[Sketch], n_rows: int, maps: FeatureMaps | DeferredFeatures) -> Self:
+        """Keep what was learnt; the maps may be built later."""
+        self._sketches, self.n_samples_seen_ = sketches, n_rows
+        self._maps = maps
         return self
 
     def _get_maps(self) -> FeatureMaps:
         """Return the maps; on first use, build them and warn about columns without values."""
-        check_is_fitted(self)
-        if not isinstance(self._maps, FeatureMaps):
-            empty = [j for j, sketch in enumerate(self.sketches_) if not sketch.count]
-            if empty:
-                text = f"{column_names(self, empty)} held only NaN (or weights of zero) and will be transformed to NaN."
-                warnings.warn(text, stacklevel=_user_stacklevel())
-            self._maps = self._maps()
-        return self._maps
+        if not hasattr(self, "_maps"):
+            check_is_fitted(self)  # raises
+        maps = self._maps
+        if isinstance(maps, DeferredFeatures):
+            self._warn_of_empty_columns()
+            maps, self._sketches = maps.build()
+            self._maps = maps  # other threads may have done the same, with the same result
+        return maps
+
+    def _warn_of_empty_columns(self) -> None:
+        sketches = self._sketches
+        counts = sketches.counts if isinstance(sketches, PackedSketches) else [sketch.count for sketch in sketches]
+        empty = [j for j, count in enumerate(counts) if not count]
+        if empty:
+            text = f"{column_names(self, empty)} held only NaN (or weights of zero) and will be transformed to NaN."
+            warnings.warn(text, stacklevel=_user_stacklevel())
 
     def _build_maps(self) -> Self:
         """Build the maps now, at the end of a fit."""
         self._get_maps()
         return self
 
-    def _check_ranges(self, sketches: list[Sketch]) -> None:
+    def _check_ranges(self, ranges: Float64Array) -> None:
         """Raise if the range of a column overflows."""
-        wide = [j for j, sketch in enumerate(sketches) if sketch.range == np.inf]
+        wide = np.flatnonzero(ranges == np.inf).tolist()
         if wide:
             names = getattr(self, "feature_names_in_", None)
             raise TableError(
@@ -211,7 +254,7 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self, X: Any, function: Callable[..., int], before: InPlace | None = None, after: InPlace | None = None
     ) -> FloatArray:
         """Map a table by `function`, which is forward or inverse; `before` and `after` convert normal scores."""
-        check_is_fitted(self)
+        maps = self._get_maps().maps
         self._check_parameters()
         table = as_table(self, X, reset=False)
         in_place = not self.copy and table is X and table.flags.writeable
@@ -221,7 +264,7 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         n_threads = count_threads(self.n_jobs, table.size)
 
         def apply(values: FloatArray, result: FloatArray) -> None:
-            infinite = function(self.maps_, values, result, self.out_of_range, n_threads)  # a column, or -1
+            infinite = function(maps, values, result, self.out_of_range, n_threads)  # a column, or -1
             check_finite(self, [infinite] if infinite >= 0 else [])
 
         if self.output_distribution == "uniform":
@@ -275,8 +318,13 @@ def to_normal(levels: Float64Array) -> None:
     """Turn levels into normal scores in place; beyond 0 and 1, continue from the clipped ends in a straight line."""
     inner = np.clip(levels, 0, 1)
     levels -= inner
-    ndtri(inner, out=inner)
-    levels += np.clip(inner, CLIPPED_SCORE, -CLIPPED_SCORE, out=inner)
+    upper = inner > 0.5
+    tail = np.where(upper, 1 - inner, inner)
+    # ndtri decreases by a rounding here and there. With 40 bits, different tails have scores that differ by more.
+    split = tail * (2.0**13 + 1)
+    tail = split - (split - tail)
+    scores = np.clip(ndtri(tail), CLIPPED_SCORE, 0)
+    levels += np.where(upper, -scores, scores)
 
 
 def _from_normal(scores: Float64Array) -> None:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from copy import copy
+from functools import cached_property
 from typing import Any, overload
 
 import numpy as np
 
+from kdi._integral.build import coarsen_sketches
+from kdi._numerics.kernels import Kernel, get_kernel
+from kdi._sketch.sketch import Sketch
 from kdi._transformer.transformer import KDITransformer
 from kdi._utils.public import public_in
 from kdi._utils.typing import Float64Array, KernelName, OutOfRange
@@ -24,6 +28,29 @@ def check_alphas(alphas: Any) -> Float64Array:
     if given.ndim != 1 or not given.size or not np.all(given >= 0):  # False for NaN
         raise ValueError(f"alphas must be a sequence of numbers >= 0 (inf included), got {alphas!r}.")
     return np.unique(given)
+
+
+class CoarserSketches:
+    """The sketches for ascending alphas, each from those of the alpha before, which have few cells already."""
+
+    def __init__(self, finest: Sequence[Sketch], alphas: Float64Array, kernel: Kernel) -> None:
+        self._finest, self._alphas, self._kernel = finest, alphas, kernel
+        self._found: list[Sequence[Sketch]] = []
+
+    def at(self, place: int) -> tuple[Sequence[Sketch], Float64Array]:
+        """Return the sketches for the alpha at an index, and the bandwidths."""
+        while len(self._found) <= place:
+            finer = self._found[-1] if self._found else list(self._finest)
+            self._found.append(coarsen_sketches(finer, self._bandwidths(len(self._found)), self._kernel))
+        return self._found[place], self._bandwidths(place)
+
+    def _bandwidths(self, place: int) -> Float64Array:
+        with np.errstate(invalid="ignore"):  # inf times the zero spread of a constant
+            return np.asarray(self._alphas[place] * self._spreads)
+
+    @cached_property
+    def _spreads(self) -> Float64Array:
+        return np.array([sketch.std for sketch in self._finest])
 
 
 @public_in("kdi")
@@ -46,6 +73,7 @@ class AlphaPath(Sequence[KDITransformer]):
     def __init__(self, alphas: Float64Array, finest: KDITransformer) -> None:
         self.alphas = alphas
         self._finest = finest  # never returned itself: the user may call partial_fit on what is returned
+        self._sketches = CoarserSketches(finest._sketches, alphas, get_kernel(finest.kernel, finest.order))
         self._models: dict[int, KDITransformer] = {}
 
     def __len__(self) -> int:
@@ -61,8 +89,10 @@ class AlphaPath(Sequence[KDITransformer]):
             return AlphaPath(self.alphas[index], self._finest)
         if place not in self._models:
             alpha = float(self.alphas[place])
-            same = alpha == self._finest.alpha
-            self._models[place] = copy(self._finest) if same else self._finest._with_alpha(alpha)
+            model = copy(self._finest)
+            if alpha != self._finest.alpha:
+                model._set_alpha(alpha, *self._sketches.at(place))
+            self._models[place] = model
         return self._models[place]
 
     def __repr__(self) -> str:

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from kdi._integral.feature_maps import FeatureMaps
+from kdi._integral.build import FeatureMaps
+from kdi._integral.maps import PackedMaps
 from kdi._saving.document import TRANSFORMER, read_document, restore_estimator, write_document
-from kdi._saving.maps import map_from_json, map_to_json
+from kdi._saving.maps import map_from_json, maps_from_json, maps_to_json
 from kdi._saving.values import (
     json_number,
     json_numbers,
@@ -33,17 +34,17 @@ LAST_EXPONENT = 1023  # the largest power of two that is a float64
 def transformer_to_json(estimator: Any) -> str:
     """Return a fitted KDITransformer as JSON text."""
     check_is_fitted(estimator)
-    per_feature = zip(estimator.sketches_, estimator.alpha_, estimator.bandwidth_, estimator.maps_, strict=True)
+    per_feature = zip(estimator.sketches_, estimator.alpha_, estimator.bandwidth_, strict=True)
     features = [
         {
             "alpha": json_number(alpha),
             "bandwidth": json_number(h),
             "sketch": _sketch_to_json(sketch),
-            "map": map_to_json(column_map),
         }
-        for sketch, alpha, h, column_map in per_feature
+        for sketch, alpha, h in per_feature
     ]
-    return write_document(estimator, TRANSFORMER, {"n_samples_seen": int(estimator.n_samples_seen_)}, features)
+    others = {"n_samples_seen": int(estimator.n_samples_seen_), "maps": maps_to_json(estimator.packed_maps_)}
+    return write_document(estimator, TRANSFORMER, others, features)
 
 
 def transformer_from_json(cls: type[Any], text: Any) -> Any:
@@ -52,23 +53,27 @@ def transformer_from_json(cls: type[Any], text: Any) -> Any:
 
 
 def _to_transformer(cls: type[Any], document: dict[str, Any]) -> Any:
-    estimator, others, features = restore_estimator(cls, document, ["n_samples_seen"])
+    in_features = document["version"] == 1  # each map stood with its feature
+    names = ["n_samples_seen"] if in_features else ["n_samples_seen", "maps"]
+    estimator, others, features = restore_estimator(cls, document, names)
     sketches, maps = [], []
     factors: list[float] = []
     bandwidths: list[float] = []
     for where, feature in features:
-        alpha, bandwidth, sketch, column_map = require_fields(feature, where, ["alpha", "bandwidth", "sketch", "map"])
+        alpha, bandwidth, sketch, *column_map = require_fields(
+            feature, where, ["alpha", "bandwidth", "sketch", *["map"] * in_features]
+        )
         factors.append(to_number(alpha, f"{where}.alpha", 0, nan=True))
         bandwidths.append(to_number(bandwidth, f"{where}.bandwidth", 0, nan=True))
         sketches.append(_sketch_from_json(sketch, f"{where}.sketch"))
-        maps.append(map_from_json(column_map, f"{where}.map"))
-        ends = (sketches[-1].minimum, sketches[-1].maximum), (maps[-1].low, maps[-1].high)
-        if not np.array_equal(*ends, equal_nan=True):
+        if in_features:
+            maps.append(map_from_json(column_map[0], f"{where}.map"))
+    packed = PackedMaps.pack(maps) if in_features else maps_from_json(others[1], len(features))
+    for (where, _), sketch, low, high in zip(features, sketches, packed.low, packed.high, strict=True):
+        if not np.array_equal((sketch.minimum, sketch.maximum), (low, high), equal_nan=True):
             raise_invalid(where, "map must reach from the minimum of the sketch to its maximum")
-    estimator.sketches_ = sketches
-    estimator.n_samples_seen_ = to_count(others[0], "n_samples_seen")
-    estimator._maps = FeatureMaps(np.array(factors), np.array(bandwidths), maps)
-    return estimator
+    feature_maps = FeatureMaps(np.array(factors), np.array(bandwidths), packed)
+    return estimator._set_fit(sketches, to_count(others[0], "n_samples_seen"), feature_maps)
 
 
 def _sketch_to_json(sketch: Sketch) -> dict[str, Any]:

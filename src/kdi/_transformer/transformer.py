@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from copy import copy
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 
-from kdi._integral.bandwidth import resolve_alpha
-from kdi._integral.feature_maps import coarsen_sketches
+from kdi._integral.bandwidth import alpha_factors, resolve_alpha
+from kdi._integral.build import fit_table
 from kdi._numerics.kernels import Kernel, get_kernel
 from kdi._sketch.cells import LARGE_COUNT
-from kdi._sketch.columns import sketch_array
+from kdi._sketch.columns import ColumnStats
 from kdi._sketch.partitions import (
     ArrayPartitions,
     MergeSummaries,
@@ -81,6 +80,8 @@ class KDITransformer(BaseKDITransformer):
         Summary of each feature's values; `partial_fit` adds to it.
     maps_ : list of CubicMap or LinearMap
         The map of each feature, built from its sketch.
+    packed_maps_ : PackedMaps
+        The maps of all features as flat arrays.
     n_features_in_, feature_names_in_
 
     Notes
@@ -147,15 +148,19 @@ class KDITransformer(BaseKDITransformer):
             return self._fit_partitions(ArrowPartitions(X, sample_weight, n_jobs=self.n_jobs))
         table, weights = self._read_anew(X, sample_weight)
         n_threads = count_threads(self.n_jobs, table.size)
-        sketches = sketch_array(
+        names = getattr(self, "feature_names_in_", None)
+        sketches, maps = fit_table(
             table,
             weights,
+            alpha_factors(self.alpha, table.shape[1], names),
             kernel,
-            self._resolve_alpha,
             n_threads,
-            check=lambda stats: check_finite(self, stats.infinite_columns),
+            check=self._check_stats,
+            max_knots=self.max_knots,
         )
-        return self._learn(sketches, len(table), kernel)._build_maps()
+        self._set_fit(sketches, len(table), maps)
+        self._warn_of_empty_columns()
+        return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from one more batch of data; all batches together give what one `fit` gives.
@@ -174,7 +179,7 @@ class KDITransformer(BaseKDITransformer):
             A weight of 2 is a repetition, a weight of 0 a removal.
         """
         kernel = self._check_parameters()
-        first = not hasattr(self, "sketches_")
+        first = not hasattr(self, "_maps")
         batch: PartitionedTable
         if is_source(X):
             batch = ArrowPartitions(X, sample_weight, n_jobs=self.n_jobs)
@@ -216,7 +221,7 @@ class KDITransformer(BaseKDITransformer):
         check_feature_names(self, names, len(given), reset=True)
         own = [replace(sketch) for sketch in given]  # the caller may add to theirs
         n_rows = max(sketch.count + sketch.missing for sketch in own)
-        return self._learn(own, n_rows, kernel, coarsen=True)._build_maps()
+        return self._learn(own, n_rows, kernel, merge=True)._build_maps()
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
@@ -247,14 +252,13 @@ class KDITransformer(BaseKDITransformer):
         kernel = self._check_parameters()
         check_finite(self, np.flatnonzero(summary.infinite))
         summary.check_rows()
-        return self._learn(summary.sketches, summary.n_rows, kernel, coarsen=True)._build_maps()
+        return self._learn(summary.sketches, summary.n_rows, kernel, merge=True)._build_maps()
 
-    def _with_alpha(self, alpha: float) -> Self:
-        """Return a transformer fitted to the same data with another alpha, which must not be below this one's."""
-        other = copy(self)
-        other.alpha = alpha
-        kernel = get_kernel(self.kernel, self.order)
-        return other._learn(self.sketches_, self.n_samples_seen_, kernel, coarsen=True)
+    def _set_alpha(self, alpha: float, sketches: Sequence[Sketch], bandwidths: Float64Array) -> Self:
+        """Take another alpha, for which sketches of the same data and bandwidths are given."""
+        self.alpha = alpha
+        alphas, kernel = np.full(len(sketches), alpha), get_kernel(self.kernel, self.order)
+        return self._set_sketches(sketches, self.n_samples_seen_, alphas, kernel, bandwidths=bandwidths)
 
     def _start_fit(self, table: PartitionedTable) -> Kernel:
         """Check the parameters, forget an earlier fit and learn the features of a table."""
@@ -268,20 +272,19 @@ class KDITransformer(BaseKDITransformer):
         alphas = self._resolve_alpha(np.full(table.n_columns, LARGE_COUNT))
         return sketch_reducer(get_kernel(self.kernel, self.order), alphas, table.n_jobs)
 
-    def _learn(self, sketches: list[Sketch], n_rows: int, kernel: Kernel, *, coarsen: bool = False) -> Self:
-        """Keep the sketches; with `coarsen`, no finer than the bandwidths need, as `fit` of an array makes them."""
-        self._check_ranges(sketches)
-        if coarsen:
-            sketches = coarsen_sketches(sketches, self._resolve_alpha(_weights_of(sketches)), kernel)
-        weights = _weights_of(sketches)
+    def _check_stats(self, stats: ColumnStats) -> None:
+        check_finite(self, stats.infinite_columns)
+        with np.errstate(over="ignore"):
+            self._check_ranges(np.where(stats.counts > 0, stats.maximum - stats.minimum, 0.0))
+
+    def _learn(self, sketches: Sequence[Sketch], n_rows: int, kernel: Kernel, *, merge: bool = False) -> Self:
+        """Keep the sketches; with `merge`, no finer than the bandwidths need, as `fit` of an array makes them."""
+        self._check_ranges(np.array([sketch.range for sketch in sketches]))
+        weights = np.array([sketch.weight for sketch in sketches])
         if not np.isfinite(weights).all():
             raise WeightsError("sample_weight", "must have a finite sum; with the weights of this batch it overflows.")
-        return self._set_sketches(sketches, n_rows, self._resolve_alpha(weights), kernel)
+        return self._set_sketches(sketches, n_rows, self._resolve_alpha(weights), kernel, merge=merge)
 
     def _resolve_alpha(self, weights: Float64Array) -> Float64Array:
         """Return one alpha per feature; `weights` are the sums of weights of the features."""
         return resolve_alpha(self.alpha, weights, getattr(self, "feature_names_in_", None))
-
-
-def _weights_of(sketches: list[Sketch]) -> Float64Array:
-    return np.array([sketch.weight for sketch in sketches])

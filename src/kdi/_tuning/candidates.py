@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -17,7 +17,7 @@ class CandidateColumns:
 
     Parameters
     ----------
-    maps : list of list of ColumnMap
+    maps : sequence of sequence of ColumnMap
         By alpha, then by feature.
     apply : callable
         Writes the mapped values into an array.
@@ -34,7 +34,7 @@ class CandidateColumns:
 
     def __init__(
         self,
-        maps: list[list[ColumnMap]],
+        maps: Sequence[Sequence[ColumnMap]],
         apply: Apply,
         table: FloatArray,
         rows: Int64Array | None,

@@ -13,7 +13,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from kdi._integral.feature_maps import coarsen_sketches, maps_by_alpha
+from kdi._integral.build import maps_by_alpha
 from kdi._integral.maps import ColumnMap, forward
 from kdi._numerics.kernels import Kernel
 from kdi._sketch.sketch import Sketch
@@ -182,7 +182,7 @@ class KDITransformerCV(BaseKDITransformer):
         sketches, stats = sketch_folds(table, weights, every_fold, kernel, float(alphas[0]), self.n_jobs)
         check_finite(self, stats.infinite_columns)
         for fold in sketches:
-            self._check_ranges(fold)
+            self._check_ranges(np.array([sketch.range for sketch in fold]))
         folds = self._candidates(table, mass, alphas, kernel, splits, sketches)
         criterion: Criterion
         if self.estimator is None:
@@ -199,16 +199,14 @@ class KDITransformerCV(BaseKDITransformer):
         self.task_ = "classification" if labels else "regression"
         self._set_scores(descent, alphas)
         chosen = alphas[descent.choice]
-        return self._set_sketches(
-            coarsen_sketches(sketches[-1], chosen, kernel), len(table), chosen, kernel
-        )._build_maps()
+        return self._set_sketches(sketches[-1], len(table), chosen, kernel, merge=True)._build_maps()
 
     def to_transformer(self) -> KDITransformer:
         """Return a fitted KDITransformer with the chosen alphas, which can learn from more data."""
         check_is_fitted(self)
         names = set(KDITransformer._get_param_names()) - {"alpha"}
         model = KDITransformer(self.alpha_.tolist(), **{name: getattr(self, name) for name in names})
-        for name in ("n_features_in_", "feature_names_in_", "sketches_", "n_samples_seen_", "_maps"):
+        for name in ("n_features_in_", "feature_names_in_", "n_samples_seen_", "_sketches", "_maps"):
             if hasattr(self, name):
                 setattr(model, name, getattr(self, name))
         return model
@@ -262,7 +260,7 @@ class KDITransformerCV(BaseKDITransformer):
         found = []
         for k, fold in enumerate(sketches[:-1] or sketches):  # the last ones are of all rows
             rows, fitted = (np.concatenate(splits[k]), mass[splits[k][0]]) if splits else (None, mass)
-            maps = maps_by_alpha(fold, alphas, kernel, self.max_knots)
+            maps = maps_by_alpha(fold, alphas, kernel, self.max_knots, n_threads)
             filling = fitted if self.estimator is None else None
             found.append(CandidateColumns(maps, apply, table, rows, len(fitted), filling, keep))
         return found

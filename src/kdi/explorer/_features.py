@@ -154,7 +154,9 @@ def _integral_error_bound(sketch: Sketch) -> float:
         return 0.0
     bandwidth = MIN_ALPHA * sketch.std
     error = cell_error(KERNEL, sketch.cell_width / bandwidth) / least_total(KERNEL, sketch.range / bandwidth)
-    rounding = rounding_error(KERNEL, len(sketch)) / least_total(KERNEL, sketch.range / sketch.std / MAX_ALPHA)
+    rounding = rounding_error(KERNEL, len(sketch), sketch.range / bandwidth) / least_total(
+        KERNEL, sketch.range / sketch.std / MAX_ALPHA
+    )
     return 2 * (error + rounding)
 
 

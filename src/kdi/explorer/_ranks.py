@@ -2,7 +2,7 @@
 
 Single cells that are even in x may hold a large share of a skewed column. T at alpha = 0 is therefore embedded as
 straight lines between knots that are about even in T, taken from the full sketch in the same way as
-`kdi._integral.maps.build_map` takes them from all values. The knot of a cell lies at the mean of its values, which is
+`kdi._integral.build.build_map` takes them from all values. The knot of a cell lies at the mean of its values, which is
 right where most of them are equal.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from kdi._integral.maps import build_map
+from kdi._integral.build import build_map
 from kdi._numerics.kernels import get_kernel
 from kdi._sketch.sketch import Sketch
 from kdi._utils.typing import Float64Array, Int64Array

@@ -10,7 +10,8 @@ from functools import partial
 
 import numpy as np
 
-from kdi._integral.maps import build_map, inverse
+from kdi._integral.build import build_map
+from kdi._integral.maps import inverse
 from kdi._sketch.partitions import Chunk, PartitionedTable
 from kdi._sketch.sketch import Sketch
 from kdi._utils.typing import Float64Array, FloatArray, Int64Array

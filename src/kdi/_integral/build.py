@@ -1,0 +1,220 @@
+"""Fits and maps in one call of the compiled core, or step by step in NumPy where that is missing.
+
+`fit_table` makes the sketches and the maps of a table in memory; `build_maps` makes the maps of sketches that came from
+elsewhere: from partitions, engines or an earlier fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import inf
+
+import numpy as np
+
+from kdi._integral.bandwidth import resolve_factors
+from kdi._integral.maps import ColumnMap, PackedMaps
+from kdi._integral.numpy_maps import KNOT_TOLERANCE, numpy_map
+from kdi._numerics.backend import IS_COMPILED, core
+from kdi._numerics.kernels import Kernel
+from kdi._sketch.cells import cell_width_for
+from kdi._sketch.columns import ColumnStats, sketch_array
+from kdi._sketch.packed import PackedSketches
+from kdi._sketch.sketch import Sketch
+from kdi._utils.typing import Float64Array, FloatArray
+
+SORTED_ROWS = 2**10  # rows from which on NumPy sorts the values of a column faster than the compiled core
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureMaps:
+    """The bandwidth factor, the bandwidth and the map of each feature."""
+
+    alpha: Float64Array
+    bandwidth: Float64Array
+    maps: PackedMaps
+
+
+def fit_table(
+    table: FloatArray,
+    weights: Float64Array | None,
+    factors: Float64Array,
+    kernel: Kernel,
+    n_threads: int = 1,
+    *,
+    check: Callable[[ColumnStats], None],
+    max_knots: int | None = None,
+    tolerance: float = KNOT_TOLERANCE,
+) -> tuple[Sequence[Sketch], FeatureMaps]:
+    """Sketch the columns of a table in memory, and build their maps.
+
+    Parameters
+    ----------
+    table : ndarray of shape (n_rows, n_columns)
+    weights : ndarray of shape (n_rows,), optional
+    factors : ndarray of shape (n_columns,)
+        Bandwidth factors or rules, as `bandwidth.alpha_factors` returns them.
+    kernel : Kernel
+    n_threads : int
+    check : callable
+        Called with the statistics of the columns; raises where they cannot be sketched.
+    max_knots : int, optional
+    tolerance : float
+        What the knots may contribute to the error of T.
+    """
+    if not IS_COMPILED:
+        sketches = sketch_array(
+            table, weights, kernel, lambda sums: resolve_factors(factors, sums), n_threads, check=check
+        )
+        alphas = resolve_factors(factors, np.array([sketch.weight for sketch in sketches]))
+        return sketches, build_features(sketches, alphas, kernel, max_knots, tolerance)[0]
+    sorted_columns = np.flatnonzero(factors == 0) if len(table) > SORTED_ROWS else np.empty(0, dtype=int)
+    if len(sorted_columns):
+        factors = factors.copy()
+        factors[sorted_columns] = np.nan  # statistics only
+    found, alphas, arrays, maps = core.fit(
+        table, weights, factors, *_kernel_arguments(kernel), _most(max_knots), tolerance, n_threads
+    )
+    minimum, maximum, counts, sums, missing, infinite = found
+    stats = ColumnStats(minimum, maximum, counts, sums, np.full(len(factors), np.nan), missing, infinite)
+    check(stats)
+    packed_sketches = PackedSketches(stats.minimum, stats.maximum, stats.counts, stats.missing, *arrays)
+    *packed, bandwidths = maps
+    features = FeatureMaps(alphas, bandwidths, PackedMaps(*packed))
+    if len(sorted_columns):
+        columns = sorted_columns.tolist()
+        return _with_sorted(table, weights, columns, list(packed_sketches), features, kernel, max_knots)
+    return packed_sketches, features
+
+
+def _with_sorted(
+    table: FloatArray,
+    weights: Float64Array | None,
+    columns: list[int],
+    sketches: list[Sketch],
+    features: FeatureMaps,
+    kernel: Kernel,
+    max_knots: int | None,
+) -> tuple[list[Sketch], FeatureMaps]:
+    """Add columns at alpha = 0, whose values are sorted."""
+    maps, alphas, bandwidths = list(features.maps), features.alpha, features.bandwidth
+    for j in columns:
+        sketches[j] = Sketch.exact(table[:, j], weights)
+        own, _ = build_features([sketches[j]], np.zeros(1), kernel, max_knots)
+        maps[j], alphas[j], bandwidths[j] = own.maps[0], 0.0, own.bandwidth[0]
+    return sketches, FeatureMaps(alphas, bandwidths, PackedMaps.pack(maps))
+
+
+def build_features(
+    sketches: Sequence[Sketch],
+    alphas: Float64Array,
+    kernel: Kernel,
+    max_knots: int | None = None,
+    tolerance: float = KNOT_TOLERANCE,
+    n_threads: int = 1,
+    *,
+    merge: bool = False,
+    are_bandwidths: bool = False,
+) -> tuple[FeatureMaps, Sequence[Sketch]]:
+    """Build the maps of sketches; with `merge`, return the sketches too, no finer than their bandwidths need.
+
+    `alphas` may be the bandwidths themselves.
+    """
+    if not IS_COMPILED:
+        built = [
+            numpy_map(sketch, kernel, alpha, are_bandwidths, max_knots, tolerance)
+            for sketch, alpha in zip(sketches, alphas.tolist(), strict=True)
+        ]
+        bandwidths = np.array([bandwidth for _, bandwidth in built])
+        if merge:
+            sketches = coarsen_sketches(sketches, bandwidths, kernel)
+        return FeatureMaps(alphas, bandwidths, PackedMaps.pack([column_map for column_map, _ in built])), sketches
+    packed = PackedSketches.pack(sketches)
+    maps, arrays = core.build_maps(
+        packed.arrays,
+        packed.minimum,
+        packed.maximum,
+        packed.counts,
+        alphas,
+        are_bandwidths,
+        *_kernel_arguments(kernel),
+        _most(max_knots),
+        tolerance,
+        merge,
+        n_threads,
+    )
+    *fields, bandwidths = maps
+    if merge:
+        sketches = PackedSketches(packed.minimum, packed.maximum, packed.counts, packed.missing, *arrays)
+    return FeatureMaps(alphas, bandwidths, PackedMaps(*fields)), sketches
+
+
+@dataclass(frozen=True, eq=False)
+class DeferredFeatures:
+    """Maps that are built when they are first asked for: the arguments of `build_features`."""
+
+    sketches: Sequence[Sketch]
+    alphas: Float64Array
+    bandwidths: Float64Array | None
+    kernel: Kernel
+    max_knots: int | None
+    n_threads: int
+    merge: bool
+
+    def build(self) -> tuple[FeatureMaps, Sequence[Sketch]]:
+        """Return the maps and the sketches."""
+        given = self.alphas if self.bandwidths is None else self.bandwidths
+        features, sketches = build_features(
+            self.sketches,
+            given,
+            self.kernel,
+            self.max_knots,
+            n_threads=self.n_threads,
+            merge=self.merge,
+            are_bandwidths=self.bandwidths is not None,
+        )
+        return replace(features, alpha=self.alphas), sketches
+
+
+def build_map(
+    sketch: Sketch,
+    kernel: Kernel,
+    bandwidth: float,
+    max_knots: int | None = None,
+    tolerance: float = KNOT_TOLERANCE,
+) -> ColumnMap:
+    """Build the map of one column at a bandwidth h >= 0, which may be infinite."""
+    features, _ = build_features([sketch], np.array([bandwidth]), kernel, max_knots, tolerance, are_bandwidths=True)
+    return features.maps[0]
+
+
+def coarsen_sketches(sketches: Sequence[Sketch], bandwidths: Float64Array, kernel: Kernel) -> list[Sketch]:
+    """Coarsen sketches as far as their bandwidths allow."""
+    return [
+        sketch.coarsened_to_width(cell_width_for(kernel, bandwidth, sketch.range)) if sketch.count else sketch
+        for sketch, bandwidth in zip(sketches, bandwidths.tolist(), strict=True)
+    ]
+
+
+def maps_by_alpha(
+    sketches: Sequence[Sketch], alphas: Float64Array, kernel: Kernel, max_knots: int | None, n_threads: int = 1
+) -> list[PackedMaps]:
+    """Build the maps of all features at each of some ascending alphas.
+
+    The sketches must be fine enough for the first alpha.
+    """
+    maps = []
+    for alpha in alphas.tolist():  # each begins with the sketches of the alpha before, which have fewer cells
+        features, sketches = build_features(
+            sketches, np.full(len(sketches), alpha), kernel, max_knots, n_threads=n_threads, merge=True
+        )
+        maps.append(features.maps)
+    return maps
+
+
+def _kernel_arguments(kernel: Kernel) -> tuple[int, float, float, float]:
+    return kernel.order, kernel.scale, kernel.peak, kernel.max_fourth_derivative
+
+
+def _most(max_knots: int | None) -> float:
+    return inf if max_knots is None else float(max_knots)

@@ -1,0 +1,170 @@
+"""Maps built from sketches in NumPy: the twin of cpp/column_map.hpp."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import ceil, fmod, inf, isinf
+
+import numpy as np
+
+from kdi._integral.integral import Integral, unit_sketch
+from kdi._integral.maps import ColumnMap, CubicMap, bounded_slopes, build_linear_map, unit_and_scale
+from kdi._numerics.backend import core
+from kdi._numerics.kernels import Kernel
+from kdi._sketch.cells import CELL_TOLERANCE, LINEAR_RANGE, cell_width_for, keeps_values, least_total, width_exponent
+from kdi._sketch.sketch import Sketch
+from kdi._utils.typing import Float64Array
+
+KNOT_TOLERANCE = 5e-7  # what the knots may contribute to the error of T: with the cells, the whole stays below 1e-6
+MAX_INTERVALS = 2**18  # 32 bytes each; knots parallel to the cells may be up to twice as many
+VANISHING_BANDWIDTH = 1e-290  # in units of the range: distances in units of a smaller bandwidth would overflow
+
+
+def numpy_map(
+    sketch: Sketch,
+    kernel: Kernel,
+    factor: float,
+    is_bandwidth: bool = False,
+    max_knots: int | None = None,
+    tolerance: float = KNOT_TOLERANCE,
+) -> tuple[ColumnMap, float]:
+    """Build the map of a column with at most `max_knots` knots; return it and its bandwidth.
+
+    The factor, alpha >= 0 or the bandwidth itself, may be infinite.
+    """
+    ends = np.array([sketch.minimum, sketch.maximum])
+    if not sketch.count:
+        return build_linear_map(ends, np.zeros(2), 0.0), np.nan
+    if not sketch.range > 0:
+        return build_linear_map(ends, np.array([0.0, 1.0]), 0.0), factor if is_bandwidth else factor * 0.0
+    scaled, shift = unit_sketch(sketch)
+    # Uneven weights can let the deviation underflow, and infinity * 0 is NaN.
+    bandwidth = inf if isinf(factor) else _ldexp(factor, shift) if is_bandwidth else factor * scaled.std
+    flatness = scaled.range / bandwidth / kernel.scale if bandwidth else inf
+    if flatness < LINEAR_RANGE:
+        built: ColumnMap = build_linear_map(ends, np.array([0.0, 1.0]), flatness**2)
+    elif bandwidth < VANISHING_BANDWIDTH:
+        error = 0.0 if factor else _rank_error(scaled)
+        built = _lines_through_values(sketch, _ranks(scaled), error, factor > 0, max_knots)
+    else:
+        built = _map_at(sketch, scaled, shift, kernel, bandwidth, max_knots, tolerance)
+    return built, _ldexp(bandwidth, -shift)
+
+
+def _ldexp(number: float, exponent: int) -> float:
+    with np.errstate(over="ignore", under="ignore"):
+        return float(np.ldexp(number, exponent))
+
+
+def _ranks(scaled: Sketch) -> Float64Array:
+    """Mid-ranks of the values or cells, in units of weight."""
+    mass = scaled.moments[:, 0]
+    return np.cumsum(mass) - 0.5 * mass
+
+
+def _rank_error(scaled: Sketch) -> float:
+    """Bound the error of ranks of cells, both in the rank itself and in the total."""
+    mass = scaled.moments[:, 0]
+    return 0.0 if scaled.is_exact else float(2 * mass.max() / (scaled.weight - 0.5 * (mass[0] + mass[-1])))
+
+
+def _map_at(
+    sketch: Sketch,
+    scaled: Sketch,
+    shift: int,
+    kernel: Kernel,
+    bandwidth: float,
+    max_knots: int | None,
+    tolerance: float,
+) -> ColumnMap:
+    """Build the map at a bandwidth for which the integral can be computed."""
+    wanted = cell_width_for(kernel, bandwidth, scaled.range)
+    exponent = width_exponent(wanted, scaled.minimum, scaled.maximum)
+    cut = scaled
+    if exponent is not None and (scaled.exponent is None or exponent > scaled.exponent):
+        # A short column loses digits in cells, which do not matter only beside a larger error of the knots.
+        is_short = keeps_values(exponent, scaled.range, scaled.count)
+        if (tolerance > CELL_TOLERANCE or not is_short) and not (scaled.is_exact and 2.0**exponent > wanted):
+            cut = scaled.coarsened(exponent)
+    integral = Integral.from_sketch(cut, kernel, bandwidth)
+    relative = scaled.range / bandwidth
+    if integral.value_error > 0.01 * least_total(kernel, relative):
+        # Cells much wider than the kernel, as when alpha was lowered between two chunks: the only bound is 1.
+        return _lines_through_values(sketch, _ranks(scaled), 1.0, False, max_knots)
+    if relative > MAX_INTERVALS:
+        ranks, _ = integral.at(scaled.offsets)
+        error = 2 * integral.value_error / float(ranks[-1] - ranks[0])
+        return _lines_through_values(sketch, ranks, error, True, max_knots)
+    built = build_cubic_map(integral, 0.0, scaled.range, max_knots, tolerance)
+    unit, scale = unit_and_scale(built.scale, shift)
+    with np.errstate(over="ignore"):
+        slopes = np.ldexp([built.low_slope, built.high_slope], shift)
+    low_slope, high_slope = bounded_slopes(slopes, sketch.range).tolist()
+    return replace(
+        built,
+        low=sketch.minimum,
+        high=sketch.maximum,
+        low_slope=low_slope,
+        high_slope=high_slope,
+        scale=scale,
+        unit=unit,
+    )
+
+
+def build_cubic_map(
+    integral: Integral,
+    first: float,
+    last: float,
+    max_knots: int | None = None,
+    tolerance: float = KNOT_TOLERANCE,
+) -> CubicMap:
+    """Build the cubics of an integral between two positions relative to the minimum."""
+    kernel, length = integral.kernel, last - first
+    total_at_least = least_total(kernel, length / integral.bandwidth)
+    step = integral.bandwidth * (384 * tolerance * total_at_least / kernel.max_fourth_derivative) ** 0.25
+    step = max(min(step, length / 4), length / MAX_INTERVALS)
+    if 0 < integral.grid < step:
+        step -= fmod(step, integral.grid)  # knots parallel to the cells: the filters then need few exponentials
+    if max_knots is not None and length / step > max_knots - 1:
+        step = length / (max_knots - 1)
+    n = max(ceil(length / step * (1 - 1e-12)), 1)
+    # The last knot may lie beyond the end, so the end itself is evaluated too, and then dropped.
+    offsets = np.arange(n + 2) * step + first
+    # Where the two differ by a rounding only, the knot must not come first: the filters need ascending knots.
+    offsets[n:] = first + length, max(first + n * step, first + length)
+    values, densities = integral.at(offsets)
+    total = float(values[n] - values[0])
+    low_slope, high_slope = bounded_slopes(densities[[0, n]] / total, length).tolist()
+    values[n], densities[n] = values[n + 1], densities[n + 1]
+    levels, slopes = (values[:-1] - values[0]) / total, densities[:-1] * (step / total)
+    levels = np.maximum.accumulate(levels)
+    hermite_error = (step / integral.bandwidth) ** 4 / 384 * kernel.max_fourth_derivative
+    shape_error = hermite_error + integral.density_error * step / 4
+    coefficients, worst = core.cubics(levels, slopes, shape_error / total)
+    error = worst + 2 * integral.value_error / total
+    low, high = (integral.low + first, integral.low + last) if first else (integral.low, integral.high)
+    return CubicMap(low, high, low_slope, high_slope, min(error, 1.0), 1 / step, coefficients)
+
+
+def _lines_through_values(
+    sketch: Sketch, ranks: Float64Array, error: float, in_steps: bool, max_knots: int | None
+) -> ColumnMap:
+    """Build straight lines through the integral at the values; `ranks` are mid-ranks for h = 0, the limit of T.
+
+    Where the integral rises `in_steps` between two values, the line is off by the rise at most.
+    """
+    ends = np.array([sketch.minimum, sketch.maximum])
+    total = float(ranks[-1] - ranks[0])
+    if not total > 0:  # one occupied cell
+        return build_linear_map(ends, np.array([0.0, 1.0]), 1.0)
+    levels = np.clip(np.maximum.accumulate((ranks - ranks[0]) / total), 0.0, 1.0)
+    if in_steps:
+        error += float(np.diff(levels).max())
+    knots = sketch.keys.astype(float) if sketch.is_exact else sketch.offsets + sketch.minimum
+    knots[[0, -1]] = ends
+    if max_knots is not None and len(knots) > max_knots:
+        chosen = np.searchsorted(levels, np.arange(max_knots) * (1 / (max_knots - 1)))
+        chosen = np.unique(np.append(chosen[:-1], len(knots) - 1))
+        error += float(np.diff(levels[chosen]).max())
+        knots, levels = knots[chosen], levels[chosen]
+    return build_linear_map(knots, levels, min(error, 1.0))
