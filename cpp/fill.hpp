@@ -1,9 +1,12 @@
 // Second pass: the moments of the values in each cell.
 #pragma once
 
+#include <cmath>
+#include <stdexcept>
 #include <vector>
 
 #include "array_view.hpp"
+#include "blocks.hpp"
 #include "moments.hpp"
 #include "parallel.hpp"
 
@@ -29,23 +32,61 @@ struct CellAndOffset {
     }
 };
 
-template <class Number>
-void fill_column(const Number* x, std::int64_t stride, const double* weight, std::size_t n, const Grid& grid, double* moments) {
-    for (std::size_t row = 0; row < n; ++row) {
-        const double value = x[static_cast<std::int64_t>(row) * stride];
-        if (value != value) continue;
-        if (weight && weight[row] == 0) continue;
-        const CellAndOffset at(value, value * grid.scale);
-        const auto index = static_cast<std::size_t>(at.cell - grid.first);
-        if (index >= grid.n_cells) continue;  // only if another thread changes the array between the two passes
-        add_moments(moments + n_moments * index, weight ? weight[row] : 1.0, at.z);
+// The cells and offsets of a block of values, computed in loops that vectorize. A value that is NaN, outside of the grid or of
+// weight 0 goes to one more cell behind the last.
+struct LocatedBlock {
+    std::int32_t index[block_rows];  // cell - grid.first
+    double z[block_rows], mass[block_rows];
+};
+
+// Return how many of the values went to a cell of the grid.
+KDI_LEVELS inline std::size_t locate_block(const double* block, const double* weight, std::size_t n, const Grid& grid,
+                                           LocatedBlock& located) {
+    // Adding and subtracting this constant rounds positions below 2^51 to the nearest integer. After rounding up, the offset is
+    // negative, and the cell is the one before.
+    constexpr double integer_rounder = 6755399441055744.0;  // 1.5 * 2^52
+    const double first_cell = static_cast<double>(grid.first), n_cells = static_cast<double>(grid.n_cells), scale = grid.scale;
+    std::int64_t n_located = 0;
+    for (std::size_t k = 0; k < n; ++k) {
+        const double value = block[k], position = value * scale;
+        const double nearest = (position + integer_rounder) - integer_rounder;
+        const double offset = position - nearest + 0.0, half = std::copysign(0.5, offset);  // + 0.0 turns -0.0 into 0.0
+        const double underflow = (position == 0) & (value < 0) ? 1.0 : 0.0;  // stays in cell -1
+        const double mass = weight ? weight[k] : 1.0;
+        const double index = nearest + (half - 0.5) - underflow - first_cell;
+        const bool valid = (index >= 0) & (index < n_cells) & (mass > 0);
+        located.index[k] = static_cast<std::int32_t>(valid ? index : n_cells);
+        located.z[k] = valid ? offset - half + underflow : 0.0;
+        located.mass[k] = mass;
+        n_located += valid;
     }
+    return static_cast<std::size_t>(n_located);
+}
+
+KDI_LEVELS inline void add_block(const LocatedBlock& located, std::size_t n, double* moments) {
+    for (std::size_t k = 0; k < n; ++k)
+        add_moments(moments + n_moments * static_cast<std::size_t>(located.index[k]), located.mass[k], located.z[k]);
+}
+
+// Add the values of a column to the moments of its cells; there must be room for one more cell. Return how many were added.
+template <class Number>
+std::size_t fill_column(const Number* x, std::int64_t stride, const double* weight, std::size_t n, const Grid& grid, double* moments) {
+    std::size_t n_added = 0;
+    for_each_row_block(n, [&](std::size_t row, std::size_t size) {
+        double block[block_rows];
+        LocatedBlock located;
+        load_block(x + static_cast<std::int64_t>(row) * stride, stride, size, block);
+        n_added += locate_block(block, weight ? weight + row : nullptr, size, grid, located);
+        add_block(located, size, moments);
+    });
+    return n_added;
 }
 
 // The occupied cells of a column, and their moments one cell after the other.
 struct OccupiedCells {
     std::vector<std::int64_t> cells;
     std::vector<double> moments;
+    std::size_t n_values = 0;  // that were added
 };
 
 inline OccupiedCells occupied_cells(const Grid& grid, const double* moments) {
@@ -66,28 +107,37 @@ std::vector<OccupiedCells> fill_array(const ArrayView<Number>& array, const doub
     // Columns whose cells fit together into the cache of a processor core share one pass over the array.
     constexpr std::size_t cells_in_cache = 65536;
     std::vector<OccupiedCells> result(grids.size());
-    std::vector<std::vector<double>> scratch(static_cast<std::size_t>(std::max(n_threads, 1)));
+    struct Range {
+        std::vector<double> moments;
+        std::vector<std::size_t> n_values;
+    };
+    std::vector<Range> ranges(static_cast<std::size_t>(std::max(n_threads, 1)));
+    for (Range& range : ranges) range.n_values.resize(grids.size());
     for (std::size_t first = 0, last = 0; first < grids.size(); first = last) {
-        std::vector<std::size_t> start;  // index in the scratch at which the moments of each column begin
+        std::vector<std::size_t> start;  // where the moments of each column begin
         std::size_t size = 0;
         for (; last < grids.size() && (last == first || size + grids[last].n_cells <= cells_in_cache); ++last) {
             start.push_back(n_moments * size);
-            size += grids[last].n_cells;
+            size += grids[last].n_cells + 1;
         }
         // Allocate on the calling thread: here std::bad_alloc reaches Python, on another thread it would end the process.
-        for (auto& one : scratch) one.reserve(n_moments * size);
+        for (Range& range : ranges) range.moments.reserve(n_moments * size);
         parallel_for(array.n_rows, n_threads, [&](int range, std::size_t begin, std::size_t end) {
-            auto& own = scratch[static_cast<std::size_t>(range)];
-            own.assign(n_moments * size, 0.0);
+            Range& own = ranges[static_cast<std::size_t>(range)];
+            own.moments.assign(n_moments * size, 0.0);
             for_each_tile(array, first, last, begin, end, [&](std::size_t j, std::size_t row, std::size_t n) {
                 if (grids[j].n_cells == 0) return;
-                fill_column(array.column(j, row), array.row_stride, weight ? weight + row : nullptr, n, grids[j],
-                            own.data() + start[j - first]);
+                own.n_values[j] += fill_column(array.column(j, row), array.row_stride, weight ? weight + row : nullptr, n, grids[j],
+                                               own.moments.data() + start[j - first]);
             });
         });
-        for (std::size_t range = 1; range < scratch.size(); ++range)
-            for (std::size_t k = 0; k < n_moments * size; ++k) scratch[0][k] += scratch[range][k];
-        for (std::size_t j = first; j < last; ++j) result[j] = occupied_cells(grids[j], scratch[0].data() + start[j - first]);
+        std::vector<double>& total = ranges[0].moments;
+        for (std::size_t range = 1; range < ranges.size(); ++range)
+            for (std::size_t k = 0; k < n_moments * size; ++k) total[k] += ranges[range].moments[k];
+        for (std::size_t j = first; j < last; ++j) {
+            result[j] = occupied_cells(grids[j], total.data() + start[j - first]);
+            for (const Range& range : ranges) result[j].n_values += range.n_values[j];
+        }
     }
     return result;
 }

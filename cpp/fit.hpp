@@ -110,6 +110,8 @@ class TableFit {
         for (std::size_t j = first; j < last; ++j) grids.push_back(choose_grid(j));
         auto filled = fill_array(part(first, last), weight_, grids, n_threads);
         for (std::size_t j = first; j < last; ++j) {
+            if (grids[j - first].n_cells > 0 && static_cast<double>(filled[j - first].n_values) != columns[j].stats.count)
+                throw std::runtime_error("the data changed while it was read");
             columns[j].cells = std::move(filled[j - first].cells);
             columns[j].cell_moments = std::move(filled[j - first].moments);
         }

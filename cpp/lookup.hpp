@@ -6,8 +6,10 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 #include "array_view.hpp"
+#include "blocks.hpp"
 #include "packed.hpp"
 #include "parallel.hpp"
 
@@ -45,6 +47,15 @@ struct CubicMap {
         return std::min(c[0] + t * (c[1] + t * (c[2] + t * c[3])), 1.0);
     }
 
+    // T of the values of a block that lie in [low, high); return whether all of them do. The others get any number.
+    bool forward(const double* block, std::size_t n, double* out) const {
+        std::int32_t interval[block_rows];
+        double t[block_rows];
+        const bool inside = locate(block, n, interval, t);
+        evaluate(interval, t, n, out);
+        return inside;
+    }
+
     double inverse(double y) const {  // 0 < y < 1
         std::int64_t first = 0, last = n_intervals;  // level(first) <= y < level(last)
         while (last - first > 1) {
@@ -64,6 +75,30 @@ struct CubicMap {
             t = next;
         }
         return std::min(low + (static_cast<double>(first) + t) / scale / unit, high);
+    }
+
+  private:
+    // The interval of each value, and its position in there; the same arithmetic as for one value.
+    KDI_LEVELS bool locate(const double* block, std::size_t n, std::int32_t* interval, double* t) const {
+        const double least = low, end = high, own_unit = unit, own_scale = scale, last = static_cast<double>(n_intervals);
+        std::int64_t outside = 0;
+        for (std::size_t k = 0; k < n; ++k) {
+            const double x = block[k];
+            outside |= ((x >= least) & (x < end)) ? 0 : -1;
+            const double position = between_zero_and(last, ((x - least) * own_unit * own_scale + position_rounder) - position_rounder);
+            const auto i = static_cast<std::int32_t>(position);
+            interval[k] = i;
+            t[k] = position - static_cast<double>(i);
+        }
+        return outside == 0;
+    }
+
+    void evaluate(const std::int32_t* interval, const double* t, std::size_t n, double* out) const {
+        const double* const rows = coefficients;
+        for (std::size_t k = 0; k < n; ++k) {
+            const double* c = rows + 4 * static_cast<std::int64_t>(interval[k]);
+            out[k] = std::min(c[0] + t[k] * (c[1] + t[k] * (c[2] + t[k] * c[3])), 1.0);
+        }
     }
 };
 
@@ -110,18 +145,6 @@ struct ConstantMap {
 
 enum class OutOfRange { clip, linear, nan };
 
-// Apply a function to n values of one column; return whether it reported an infinite value. `x` and `out` may be the same
-// memory.
-template <class Number, class Function>
-bool apply_to_column(const Number* x, std::int64_t stride, Number* out, std::int64_t out_stride, std::size_t n, Function function) {
-    bool infinite = false;
-    for (std::size_t row = 0; row < n; ++row) {
-        const double value = x[static_cast<std::int64_t>(row) * stride];
-        out[static_cast<std::int64_t>(row) * out_stride] = static_cast<Number>(function(value, infinite));
-    }
-    return infinite;
-}
-
 // T of a value. Set `infinite` if the value is infinite; NaN stays NaN.
 template <class Map>
 double forward(const Map& map, double x, OutOfRange policy, bool& infinite) {
@@ -146,6 +169,27 @@ double inverse(const Map& map, double y, OutOfRange policy, bool& infinite) {
     return map.high + (y - 1) / map.high_slope;
 }
 
+// Apply a map to n values of one column; return whether one of them is infinite. `x` and `out` may be the same memory.
+template <bool Forward, class Number, class Map>
+bool map_column(const Map& map, const Number* x, std::int64_t stride, Number* out, std::int64_t out_stride, std::size_t n,
+                OutOfRange policy) {
+    bool infinite = false;
+    for_each_row_block(n, [&](std::size_t row, std::size_t size) {
+        double block[block_rows], result[block_rows];
+        load_block(x + static_cast<std::int64_t>(row) * stride, stride, size, block);
+        if constexpr (Forward && std::is_same_v<Map, CubicMap>) {
+            const bool all_inside = map.forward(block, size, result);
+            for (std::size_t k = 0; !all_inside && k < size; ++k)
+                if (!(block[k] >= map.low && block[k] < map.high)) result[k] = forward(map, block[k], policy, infinite);
+        } else {
+            for (std::size_t k = 0; k < size; ++k)
+                result[k] = Forward ? forward(map, block[k], policy, infinite) : inverse(map, block[k], policy, infinite);
+        }
+        store_block(result, size, out + static_cast<std::int64_t>(row) * out_stride, out_stride);
+    });
+    return infinite;
+}
+
 // Apply the map of each column. Return the leftmost column that holds an infinite value, or the number of columns.
 template <bool Forward, class Number>
 std::size_t map_columns(const PackedMaps& maps, const ArrayView<const Number>& from, const ArrayView<Number>& to, OutOfRange policy,
@@ -154,11 +198,7 @@ std::size_t map_columns(const PackedMaps& maps, const ArrayView<const Number>& f
     parallel_for(from.n_rows, n_threads, [&](int, std::size_t begin, std::size_t end) {
         for_each_tile(from, 0, from.n_columns, begin, end, [&](std::size_t j, std::size_t row, std::size_t n) {
             const auto apply = [&](const auto& map) {
-                return apply_to_column(from.column(j, row), from.row_stride, to.column(j, row), to.row_stride, n,
-                                       [&](double value, bool& is_infinite) {
-                                           return Forward ? forward(map, value, policy, is_infinite)
-                                                          : inverse(map, value, policy, is_infinite);
-                                       });
+                return map_column<Forward>(map, from.column(j, row), from.row_stride, to.column(j, row), to.row_stride, n, policy);
             };
             const auto kind = static_cast<MapKind>(maps.kind[j]);
             const bool infinite = kind == MapKind::cubic    ? apply(CubicMap(maps, j))

@@ -1,11 +1,13 @@
 // First pass: the extremes, counts and rough spread of each column, from which the width of its cells is chosen.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
 
 #include "array_view.hpp"
+#include "blocks.hpp"
 #include "parallel.hpp"
 
 namespace kdi {
@@ -30,27 +32,65 @@ struct ColumnStats {
     }
 };
 
+// Statistics in independent lanes: in a single chain, each addition would wait for the previous one.
+struct LaneStats {
+    static constexpr std::size_t n_lanes = 32;
+
+    double minimum[n_lanes], maximum[n_lanes], sum[n_lanes], square_sum[n_lanes];
+    std::int64_t n_missing[n_lanes];
+
+    LaneStats() {
+        std::fill(minimum, minimum + n_lanes, std::numeric_limits<double>::infinity());
+        std::fill(maximum, maximum + n_lanes, -std::numeric_limits<double>::infinity());
+        std::fill(sum, sum + n_lanes, 0.0);
+        std::fill(square_sum, square_sum + n_lanes, 0.0);
+        std::fill(n_missing, n_missing + n_lanes, 0);
+    }
+
+    // Of `n` values, and of as many NaN as filled up the lanes.
+    ColumnStats stats(std::size_t n, std::size_t n_padding) const {
+        ColumnStats result;
+        for (std::size_t k = 0; k < n_lanes; ++k) {
+            result.minimum = std::fmin(result.minimum, minimum[k]);
+            result.maximum = std::fmax(result.maximum, maximum[k]);
+            result.sum += sum[k];
+            result.square_sum += square_sum[k];
+            result.n_missing += static_cast<double>(n_missing[k]);
+        }
+        result.n_missing -= static_cast<double>(n_padding);
+        result.count = result.weight = static_cast<double>(n) - result.n_missing;
+        return result;
+    }
+};
+
+// Add a block of values, whose number is a multiple of the number of lanes.
+KDI_LEVELS inline void scan_block(const double* block, std::size_t n, double shift, LaneStats& stats) {
+    LaneStats lanes = stats;  // Locals avoid aliasing reloads.
+    for (std::size_t row = 0; row < n; row += LaneStats::n_lanes)
+        for (std::size_t k = 0; k < LaneStats::n_lanes; ++k) {
+            const double value = block[row + k];
+            const bool valid = value == value;
+            const double offset = valid ? value - shift : 0.0;
+            lanes.minimum[k] = value < lanes.minimum[k] ? value : lanes.minimum[k];
+            lanes.maximum[k] = value > lanes.maximum[k] ? value : lanes.maximum[k];
+            lanes.sum[k] += offset;
+            lanes.square_sum[k] += offset * offset;
+            lanes.n_missing[k] += !valid;
+        }
+    stats = lanes;
+}
+
+// Add n values of a column without weights; return by how many NaN the last block was filled up.
 template <class Number>
-ColumnStats scan_unweighted(const Number* x, std::int64_t stride, std::size_t n, double shift) {
-    // Independent lanes: in a single chain, each addition would wait for the previous one.
-    constexpr int lanes = 4;
-    ColumnStats lane[lanes];
-    auto add = [&](ColumnStats& s, double value) {
-        const bool valid = value == value;
-        const double offset = valid ? value - shift : 0.0;
-        s.minimum = value < s.minimum ? value : s.minimum;
-        s.maximum = value > s.maximum ? value : s.maximum;
-        s.sum += offset;
-        s.square_sum += offset * offset;
-        s.n_missing += valid ? 0.0 : 1.0;
-    };
-    std::size_t row = 0;
-    for (; row + lanes <= n; row += lanes)
-        for (int k = 0; k < lanes; ++k) add(lane[k], x[static_cast<std::int64_t>(row + k) * stride]);
-    for (; row < n; ++row) add(lane[0], x[static_cast<std::int64_t>(row) * stride]);
-    for (int k = 1; k < lanes; ++k) lane[0].merge(lane[k]);
-    lane[0].count = lane[0].weight = static_cast<double>(n) - lane[0].n_missing;
-    return lane[0];
+std::size_t scan_unweighted(const Number* x, std::int64_t stride, std::size_t n, double shift, LaneStats& stats) {
+    std::size_t n_padding = 0;
+    for_each_row_block(n, [&](std::size_t row, std::size_t size) {
+        double block[block_rows];
+        load_block(x + static_cast<std::int64_t>(row) * stride, stride, size, block);
+        for (; size % LaneStats::n_lanes; ++n_padding) block[size++] = std::numeric_limits<double>::quiet_NaN();
+        scan_block(block, size, shift, stats);
+    });
+    return n_padding;
 }
 
 template <class Number>
@@ -90,17 +130,28 @@ template <class Number>
 void scan_array(const ArrayView<Number>& array, const double* weight, int n_threads, ColumnStats* stats, double* shift) {
     const std::size_t d = array.n_columns;
     for (std::size_t j = 0; j < d; ++j) shift[j] = first_value(array, j, weight);
-    std::vector<std::vector<ColumnStats>> by_range(static_cast<std::size_t>(std::max(n_threads, 1)), std::vector<ColumnStats>(d));
+    struct Range {
+        std::vector<ColumnStats> stats;
+        std::vector<LaneStats> lanes;  // of columns without weights
+        std::vector<std::size_t> n_padding;
+    };
+    std::vector<Range> ranges(static_cast<std::size_t>(std::max(n_threads, 1)));
+    for (Range& range : ranges) {
+        range.stats.resize(d);
+        range.lanes.resize(weight ? 0 : d);
+        range.n_padding.resize(weight ? 0 : d);
+    }
     parallel_for(array.n_rows, n_threads, [&](int range, std::size_t begin, std::size_t end) {
-        auto& own = by_range[static_cast<std::size_t>(range)];
+        Range& own = ranges[static_cast<std::size_t>(range)];
         for_each_tile(array, 0, d, begin, end, [&](std::size_t j, std::size_t row, std::size_t n) {
             const Number* x = array.column(j, row);
-            own[j].merge(weight ? scan_weighted(x, array.row_stride, weight + row, n, shift[j])
-                                : scan_unweighted(x, array.row_stride, n, shift[j]));
+            if (weight) own.stats[j].merge(scan_weighted(x, array.row_stride, weight + row, n, shift[j]));
+            else own.n_padding[j] += scan_unweighted(x, array.row_stride, n, shift[j], own.lanes[j]);
         });
+        for (std::size_t j = 0; !weight && j < d; ++j) own.stats[j] = own.lanes[j].stats(end - begin, own.n_padding[j]);
     });
-    for (auto& range_stats : by_range)
-        for (std::size_t j = 0; j < d; ++j) stats[j].merge(range_stats[j]);
+    for (const Range& range : ranges)
+        for (std::size_t j = 0; j < d; ++j) stats[j].merge(range.stats[j]);
 }
 
 }  // namespace kdi
