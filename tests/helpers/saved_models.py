@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from kdi import KDIDiscretizer, KDITransformer
+from kdi._saving.maps import map_to_json
 
 
 def bits(value):
@@ -83,6 +84,17 @@ def assert_same(model, other):
     assert bits(results(model)) == bits(results(other))
 
 
+def as_version_1(text):
+    """The text of a transformer as format version 1 has it: each feature holds its own map."""
+    document = json.loads(text)
+    maps = [map_to_json(one) for one in KDITransformer.from_json(text).maps_]
+    for feature, one in zip(document["features"], maps, strict=True):
+        assert one.pop("unit", 1.0) == 1  # which version 1 did not have
+        feature["map"] = one
+    del document["maps"]
+    return json.dumps(document | {"version": 1})
+
+
 def saved_and_read(model):
     """The model through JSON, which is valid and the same when it is written once more."""
     text = model.to_json()
@@ -150,3 +162,5 @@ def small_models():
 
 SMALL = small_models()
 TEXTS = {name: model.to_json() for name, model in SMALL.items()}
+TEXTS["version-1"] = as_version_1(TEXTS["named"])
+CLASSES = {name: KDIDiscretizer if "bins" in name else KDITransformer for name in TEXTS}

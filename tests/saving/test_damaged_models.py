@@ -6,13 +6,16 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from saved_models import SMALL, TEXTS, assert_same, check_usable
+from saved_models import CLASSES, TEXTS, assert_same, check_usable
 
 
 def test_small_models_cover_what_there_is():
     documents = [json.loads(text) for text in TEXTS.values()]
     features = [feature for document in documents for feature in document["features"]]
-    assert {feature["map"]["kind"] for feature in features} == {"cubic", "linear"}
+    packed = [document["maps"]["kind"] for document in documents if "maps" in document]
+    assert {kind for kinds in packed for kind in kinds} == {"cubic", "linear", "constant", "empty"}
+    assert {feature["map"]["kind"] for feature in features if "map" in feature} == {"cubic", "linear"}
+    assert {document["version"] for document in documents} == {1, 2}
     assert {"cells" in feature["sketch"] for feature in features if "sketch" in feature} == {True, False}
     widths = {len(feature["density"]["moments"][0]) for feature in features if feature.get("density")}
     assert widths == {1, 4}
@@ -132,10 +135,10 @@ HOSTILE = [
 CHANGES = [without, twice, with_more, reversed_there, *(scaled(f) for f in (-1, 0.5, 1 + 1e-6, 1.5, 2, 1e3, 1e200))]
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", TEXTS)
 def test_every_changed_node(name):
     """Whatever is changed, the outcome is a ValueError or a model that works."""
-    document, cls = json.loads(TEXTS[name]), type(SMALL[name])
+    document, cls = json.loads(TEXTS[name]), CLASSES[name]
     assert_same(cls.from_json(written(document)), cls.from_json(TEXTS[name]))
     n_refused = n_accepted = 0
     seen = set()
@@ -162,7 +165,7 @@ def test_every_changed_node(name):
     st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 8), st.text(max_size=8)), min_size=1, max_size=4),
 )
 def test_patched_texts(name, patches):
-    text, cls = TEXTS[name], type(SMALL[name])
+    text, cls = TEXTS[name], CLASSES[name]
     for place, length, patch in patches:
         place %= len(text)
         text = text[:place] + patch + text[place + length :]
@@ -176,7 +179,7 @@ def test_patched_texts(name, patches):
 @settings(max_examples=400)
 @given(st.sampled_from(list(TEXTS)), st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 255)), min_size=1))
 def test_flipped_bytes(name, flips):
-    data, cls = bytearray(TEXTS[name].encode()), type(SMALL[name])
+    data, cls = bytearray(TEXTS[name].encode()), CLASSES[name]
     for place, byte in flips[:4]:
         data[place % len(data)] = byte
     try:
@@ -190,7 +193,7 @@ def test_flipped_bytes(name, flips):
 @given(st.sampled_from(list(TEXTS)), st.data())
 def test_changed_digits(name, data):
     """Digits only, so that the text stays JSON and the numbers are almost right."""
-    text, cls = TEXTS[name], type(SMALL[name])
+    text, cls = TEXTS[name], CLASSES[name]
     digits = [place for place, letter in enumerate(text) if letter.isdigit()]
     for place in data.draw(st.lists(st.sampled_from(digits), min_size=1, max_size=3)):
         text = text[:place] + str(data.draw(st.integers(0, 9))) + text[place + 1 :]

@@ -181,7 +181,7 @@ def test_it_can_be_read_by_people():
     assert '"values": [50.0, 60.1],' in lines
     document = json.loads(text)
     assert [feature["name"] for feature in document["features"]] == ["height", "weight"]
-    assert list(document) == ["format", "version", "kdi", "parameters", "n_samples_seen", "features"]
+    assert list(document) == ["format", "version", "kdi", "parameters", "n_samples_seen", "maps", "features"]
 
 
 def test_there_is_no_code_inside():

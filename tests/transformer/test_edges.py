@@ -119,11 +119,22 @@ def test_bandwidths_of_a_bound(bad):
         Sketch.from_values([1.0, 2.0]).error_bound(bad)
 
 
-@pytest.mark.parametrize("values", [[0, 5e-324], [-1.7e308, 1.7e308]])
-def test_densities_that_float64_cannot_hold(values):
+def test_range_that_float64_cannot_hold():
     with pytest.raises(ValueError, match="values"):
-        KDE1D(values)
-    assert Sketch.from_values(values, cell_width=1.0).count == 2
+        KDE1D([-1.7e308, 1.7e308])
+    assert Sketch.from_values([-1.7e308, 1.7e308], cell_width=1.0).count == 2
+
+
+@pytest.mark.parametrize("kernel", ["polyexp", "gaussian"])
+def test_densities_that_float64_cannot_hold(kernel):
+    """The distribution is that of 0 and 1 in another unit; the density of 2^1073 per unit is infinite as a float64."""
+    values, smallest = np.array([0.0, 1.0, 1.0, 7.0]), 5e-324
+    kde = KDE1D(values * smallest, alpha=1.0, kernel=kernel)
+    exact = oracle.cdf(values, np.arange(-2.0, 10.0), oracle.spread(values), kernel)
+    assert abs(kde.cdf(np.arange(-2.0, 10.0) * smallest) - exact).max() <= kde.error_bound <= 1e-9
+    assert abs(kde.sf(np.arange(-2.0, 10.0) * smallest) - (1 - exact)).max() <= kde.error_bound
+    assert_array_equal(kde.pdf([0.0, smallest, 1.0]), [np.inf, np.inf, 0.0])
+    assert Sketch.from_values(values * smallest, cell_width=1.0).count == 4
 
 
 @pytest.mark.parametrize(

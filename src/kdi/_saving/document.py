@@ -2,8 +2,8 @@
 
     {"format": "kdi.KDITransformer", "version": 2, "parameters": {…}, "maps": {…}, "features": [{…}, …]}
 
-The maps of a transformer are the arrays of `PackedMaps`. In version 1 each feature had its own map.
-
+The maps of a transformer are the arrays of `PackedMaps` (docs/packed-model.md). In version 1 each feature had a map of
+its own, as each feature of a discretizer still has, whose valleys belong to that map.
 
 Numbers are the shortest decimals that are read as the same float64; NaN and the infinities, which JSON does not have,
 are "nan", "inf" and "-inf". Maps are stored and not rebuilt from the sketches, so that another version of the package

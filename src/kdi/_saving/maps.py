@@ -52,10 +52,10 @@ def maps_to_json(maps: PackedMaps) -> dict[str, Any]:
 
 def maps_from_json(value: Any, n_features: int) -> PackedMaps:
     """Read the maps of all features, each with the checks of `map_from_json`."""
-    kinds, n_knots, *rest = require_fields(
+    kinds, n_knots, *others = require_fields(
         value, "maps", ["kind", "n_knots", *PER_FEATURE, "coefficients", "knots", "levels"]
     )
-    *numbers, coefficients, knots, levels = rest
+    *numbers, coefficients, knots, levels = others
     for name, given in zip(("kind", "n_knots", *PER_FEATURE), (kinds, n_knots, *numbers), strict=True):
         if not isinstance(given, list) or len(given) != n_features:
             raise_invalid(f"maps.{name}", f"must be a list of {n_features} entries, one per feature")
@@ -63,36 +63,32 @@ def maps_from_json(value: Any, n_features: int) -> PackedMaps:
         if not isinstance(given, list):
             raise_invalid(f"maps.{name}", f"must be a list, got {shortened(given)}")
     maps, row, point = [], 0, 0
-    for j, (kind, size) in enumerate(zip(kinds, n_knots, strict=True)):
-        where = f"maps of feature {j}"
-        low, high, unit, scale, low_slope, high_slope, error = (given[j] for given in numbers)
-        n = to_count(size, f"{where}.n_knots")
+    for j, (kind, size, *own) in enumerate(zip(kinds, n_knots, *numbers, strict=True)):
+        where = f"maps[{j}]"
+        n, feature = to_count(size, f"{where}.n_knots"), dict(zip(PER_FEATURE, own, strict=True))
         if not isinstance(kind, str) or kind not in KINDS:
             raise_invalid(f"{where}.kind", f"must be one of {list(KINDS)}, got {shortened(kind)}")
         if kind == "cubic":
-            own = {"low": low, "high": high, "unit": unit, "scale": scale, "coefficients": coefficients[row : row + n]}
+            maps.append(map_from_json(feature | {"kind": kind, "coefficients": coefficients[row : row + n]}, where))
             row += n
-        elif kind == "linear":
-            own = {"knots": knots[point : point + n], "levels": levels[point : point + n]}
+            continue
+        ends = [to_number(feature.pop(name), f"{where}.{name}", nan=True) for name in ("low", "high")]
+        for name in ("unit", "scale"):  # these belong to the guide, which is rebuilt
+            to_finite(feature.pop(name), f"{where}.{name}")
+        if kind == "linear":
+            points = {"knots": knots[point : point + n], "levels": levels[point : point + n]}
             point += n
+        elif n:
+            raise_invalid(f"{where}.n_knots", f"must be 0 for kind {kind!r}, got {n}")
         else:
-            own = {"knots": [low, high], "levels": [0.0, float(kind == "constant")]}
-        if kind in ("constant", "empty") and n:
-            raise_invalid(f"{where}.n_knots", f"must be 0 for a {kind} feature, got {n}")
-        common = {"low_slope": low_slope, "high_slope": high_slope, "error": error}
-        one = map_from_json({"kind": "cubic" if kind == "cubic" else "linear"} | common | own, where)
-        if KINDS[kind_of(one)] != kind or not np.array_equal(
-            [one.low, one.high], _ends(low, high, where), equal_nan=True
-        ):
-            raise_invalid(where, f"must be a map of kind {kind!r} with the ends {shortened(low)} and {shortened(high)}")
+            points = {"knots": json_numbers(np.array(ends)), "levels": [0.0, float(kind == "constant")]}
+        one = map_from_json(feature | {"kind": "linear"} | points, where)
+        if KINDS[kind_of(one)] != kind or not np.array_equal([one.low, one.high], ends, equal_nan=True):
+            raise_invalid(where, f"must have knots and ends that fit kind {kind!r}")
         maps.append(one)
     if (row, point, point) != (len(coefficients), len(knots), len(levels)):
         raise_invalid("maps.n_knots", "must add up to the rows of coefficients, and to the knots and levels")
     return PackedMaps.pack(maps)
-
-
-def _ends(low: Any, high: Any, where: str) -> list[float]:
-    return [to_number(low, f"{where}.low", nan=True), to_number(high, f"{where}.high", nan=True)]
 
 
 def map_to_json(column_map: ColumnMap) -> dict[str, Any]:
