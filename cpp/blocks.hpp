@@ -12,8 +12,10 @@
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
     !defined(__SANITIZE_THREAD__) && !defined(KDI_ONE_LEVEL)
 #define KDI_LEVELS __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#define KDI_FLATTEN __attribute__((flatten))  // what the function calls is compiled for the same level
 #else
 #define KDI_LEVELS
+#define KDI_FLATTEN
 #endif
 
 namespace kdi {

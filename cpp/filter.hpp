@@ -67,7 +67,11 @@ public:
             power_[0] = decay(gap);
             for (int l = 1; l <= last(); ++l) power_[l] = power_[l - 1] * gap / l;
         }
-        move(power_);
+        for (int l = 0; l <= last(); ++l) {  // in place, since only later coefficients enter
+            double shifted = 0;
+            for (int i = 0; l + i <= last(); ++i) shifted += state_[l + i] * power_[i];
+            state_[l] = shifted;
+        }
     }
 
     void add(const double* moments, int moments_per_cell) {
@@ -75,32 +79,36 @@ public:
             for (int l = 0; l <= last(); ++l) state_[l] += moments[k] * moment_state_[k][l];
     }
 
-    // What a unit of a moment becomes over a gap, and the powers by which a state moves over one.
-    using State = std::conditional_t<CompiledOrder == 0, std::vector<double>, std::array<double, CompiledOrder + 1>>;
-    using Step = State;
-
+    // A state is filled up with zeros to a length that vectorizes.
+    using State = std::conditional_t<CompiledOrder == 0, std::vector<double>, std::array<double, CompiledOrder < 4 ? 4 : 8>>;
+    // The matrix by which a state moves over a gap, column by column; and what a unit of each moment becomes over one.
+    using Step = std::conditional_t<CompiledOrder == 0, std::vector<State>, std::array<State, CompiledOrder + 1>>;
     using Contributions = std::array<State, n_moments>;
 
     Contributions contributions(double gap) const {
-        const Step powers = step(gap);
+        const Step matrix = step(gap);
         Contributions moved = moment_state_;
-        for (State& state : moved) state = moved_by(state, powers);
+        for (State& state : moved) state = moved_by(state, matrix);
         return moved;
     }
 
     void add(const double* moments, const Contributions& contributions) {
         for (std::size_t k = 0; k < n_moments; ++k)
-            for (int l = 0; l <= last(); ++l) state_[l] += moments[k] * contributions[k][l];
+            for (std::size_t l = 0; l < state_.size(); ++l) state_[l] += moments[k] * contributions[k][l];
     }
 
     Step step(double gap) const {
-        Step powers = state_;
+        State powers = state_;
         powers[0] = gap > negligible_gap ? 0.0 : std::exp(-gap);
         for (int l = 1; l <= last(); ++l) powers[l] = powers[0] == 0 ? 0.0 : powers[l - 1] * gap / l;
-        return powers;
+        Step matrix{};
+        if constexpr (CompiledOrder == 0) matrix.assign(powers.size(), State(powers.size(), 0.0));
+        for (int m = 0; m <= last(); ++m)
+            for (int l = 0; l <= m; ++l) matrix[m][l] = powers[m - l];
+        return matrix;
     }
 
-    void move(const Step& powers) { state_ = moved_by(state_, powers); }
+    void move(const Step& matrix) { state_ = moved_by(state_, matrix); }
 
     TailSums read() const {
         const double third = last() > 1 ? state_[2] : 0.0;
@@ -126,13 +134,11 @@ public:
     }
 
 private:
-    State moved_by(const State& state, const Step& powers) const {
+    State moved_by(const State& state, const Step& matrix) const {
         State moved = state;
-        for (int l = 0; l <= last(); ++l) {
-            double shifted = 0;
-            for (int i = 0; l + i <= last(); ++i) shifted += state[l + i] * powers[i];
-            moved[l] = shifted;
-        }
+        for (std::size_t l = 0; l < moved.size(); ++l) moved[l] = state[0] * matrix[0][l];
+        for (int m = 1; m <= last(); ++m)
+            for (std::size_t l = 0; l < moved.size(); ++l) moved[l] += state[m] * matrix[m][l];
         return moved;
     }
 
@@ -157,12 +163,14 @@ private:
 // exponential.
 class GaussianFilter {
 public:
+    static constexpr std::size_t n_lanes = 8;  // filled up with zeros to a number that vectorizes
+
     struct Terms {
-        std::array<double, n_exponentials> real{}, imag{};
+        std::array<double, n_lanes> real{}, imag{};
 
         Terms operator*(const Terms& by) const {
             Terms product;
-            for (int l = 0; l < n_exponentials; ++l) {
+            for (std::size_t l = 0; l < n_lanes; ++l) {
                 product.real[l] = real[l] * by.real[l] - imag[l] * by.imag[l];
                 product.imag[l] = real[l] * by.imag[l] + imag[l] * by.real[l];
             }
@@ -208,7 +216,7 @@ public:
 
     void add(const double* moments, const Contributions& contributions) {
         for (std::size_t k = 0; k < n_moments; ++k)
-            for (std::size_t l = 0; l < n_exponentials; ++l) {
+            for (std::size_t l = 0; l < n_lanes; ++l) {
                 state_.real[l] += moments[k] * contributions[k].real[l];
                 state_.imag[l] += moments[k] * contributions[k].imag[l];
             }

@@ -7,8 +7,10 @@
 // multiplications without waiting for the cell before, and the state moves once per knot, by the same step.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
+#include "blocks.hpp"
 #include "filter.hpp"
 
 namespace kdi {
@@ -53,59 +55,66 @@ void read_at_end(const RegularCells& cells, std::size_t next, Filter left, doubl
     density = (left.read().slope + right.read().slope) / bandwidth;
 }
 
-// value and density have room for n + 1 numbers; the last is for `end`.
+// The filter from one side at the current knot, with the cells that it has passed.
 template <class Filter>
-void integrate_regular(const RegularCells& cells, const RegularKnots& knots, int order, double bandwidth, double* value,
-                       double* density) {
-    const std::int64_t per_step = knots.n_cells_per_step;
-    const double step = knots.step / bandwidth;
-    // A cell in front of knot i, and its distance j in cells from the cell at the knot.
-    const bool after = cells.shift > 0;  // the centre of cell i * per_step lies after knot i
-    const auto next_knot = [&](std::int64_t index) { return after ? index / per_step + 1 : (index + per_step - 1) / per_step; };
-    std::vector<typename Filter::Contributions> contributions(static_cast<std::size_t>(per_step) + 1);
+struct Pass {
+    Filter filter;
+    typename Filter::Step step;
+    std::vector<typename Filter::Contributions> contributions;  // by the distance in cells between a cell and its knot
 
-    Filter left(order, -cells.width / bandwidth);
-    for (std::int64_t j = after; j < per_step + after; ++j)
-        contributions[static_cast<std::size_t>(j)] =
-            left.contributions((static_cast<double>(j) * cells.width - cells.shift) / bandwidth);
+    // `distance(j)`: from a cell, j cells in front of a knot, to the knot at which its contribution is added.
+    template <class Distance>
+    Pass(int order, double cell_step, double step_length, std::int64_t first, std::int64_t n, Distance distance)
+        : filter(order, cell_step), step(filter.step(step_length)), contributions(static_cast<std::size_t>(first + n)) {
+        for (std::int64_t j = first; j < first + n; ++j) contributions[static_cast<std::size_t>(j)] = filter.contributions(distance(j));
+    }
+
+    void add(const double* moments, std::int64_t n_cells) { filter.add(moments, contributions[static_cast<std::size_t>(n_cells)]); }
+};
+
+// value and density have room for n + 1 numbers; the last is for `end`. The two passes run side by side, since each waits for its
+// own state most of the time.
+template <class Filter>
+KDI_LEVELS KDI_FLATTEN void integrate_regular(const RegularCells& cells, const RegularKnots& knots, int order, double bandwidth,
+                                              double* value, double* density) {
+    const std::int64_t per_step = knots.n_cells_per_step, n = static_cast<std::int64_t>(knots.n);
+    const double step = knots.step / bandwidth;
+    // Cells with an index below i * per_step + on_knot lie in front of knot i, or on it. Where the shift is positive, the centre of
+    // cell i * per_step lies behind the knot.
+    const std::int64_t after = cells.shift > 0, on_knot = 1 - after;
+    const auto gap = [&](std::int64_t j) { return (static_cast<double>(j) * cells.width - cells.shift) / bandwidth; };
+    Pass<Filter> left(order, -cells.width / bandwidth, step, after, per_step, gap);
+    Pass<Filter> right(order, cells.width / bandwidth, step, after, per_step, [&](std::int64_t j) { return step - gap(j); });
+    std::fill(value, value + n, 0.0);
+    std::fill(density, density + n, 0.0);
     double mass = 0;
-    std::size_t next = 0;
-    const auto move_left = left.step(step);
-    for (std::size_t i = 0; i < knots.n; ++i) {
-        if (i > 0) left.move(move_left);
-        for (; next < cells.n; ++next) {
-            const std::int64_t index = cells.index(next), knot = next_knot(index);
-            if (knot != static_cast<std::int64_t>(i)) break;
-            const double* m = cells.moments + n_moments * next;
-            left.add(m, contributions[static_cast<std::size_t>(knot * per_step - index)]);
-            mass += m[0];
+    std::size_t from = 0, to = cells.n;  // the cells that the passes have not reached
+    for (std::int64_t at = 0; at <= n; ++at) {
+        if (at < n) {
+            if (at > 0) left.filter.move(left.step);
+            for (; from < cells.n && cells.index(from) < at * per_step + on_knot; ++from) {
+                const double* m = cells.moments + n_moments * from;
+                left.add(m, at * per_step - cells.index(from));
+                mass += m[0];
+            }
+            const TailSums tails = left.filter.read();
+            value[at] += mass - tails.value;
+            density[at] += tails.slope;
+            if (at + 2 == n) {
+                const double rest = (knots.end - static_cast<double>(at) * knots.step) / bandwidth;
+                read_at_end(cells, from, left.filter, rest, mass, knots.end, order, bandwidth, value[n], density[n]);
+            }
         }
-        const TailSums tails = left.read();
-        value[i] = mass - tails.value;
-        density[i] = tails.slope;
-        if (i + 2 == knots.n) {
-            const double gap = (knots.end - static_cast<double>(i) * knots.step) / bandwidth;
-            read_at_end(cells, next, left, gap, mass, knots.end, order, bandwidth, value[knots.n], density[knots.n]);
-        }
-    }
-    Filter right(order, cells.width / bandwidth);
-    for (std::int64_t j = after; j < per_step + after; ++j)
-        contributions[static_cast<std::size_t>(j)] =
-            right.contributions((knots.step - (static_cast<double>(j) * cells.width - cells.shift)) / bandwidth);
-    const auto move_right = right.step(step);
-    next = cells.n;
-    for (std::size_t i = knots.n + 1; i-- > 0;) {  // the last centre may lie up to half a cell beyond knot n
-        if (i < knots.n) right.move(move_right);
-        for (; next > 0; --next) {
-            const std::int64_t index = cells.index(next - 1), knot = next_knot(index);
-            if (knot <= static_cast<std::int64_t>(i)) break;
-            right.add(cells.moments + n_moments * (next - 1), contributions[static_cast<std::size_t>(knot * per_step - index)]);
-        }
-        if (i == knots.n) continue;
-        const TailSums tails = right.read();
+        const std::int64_t i = n - at;  // the last centre may lie up to half a cell beyond knot n
+        if (i < n) right.filter.move(right.step);
+        for (; to > 0 && cells.index(to - 1) >= i * per_step + on_knot; --to)
+            right.add(cells.moments + n_moments * (to - 1), (i + 1) * per_step - cells.index(to - 1));
+        if (i == n) continue;
+        const TailSums tails = right.filter.read();
         value[i] += tails.value;
-        density[i] = (density[i] + tails.slope) / bandwidth;
+        density[i] += tails.slope;
     }
+    for (std::int64_t i = 0; i < n; ++i) density[i] /= bandwidth;
 }
 
 using IntegrateRegular = void (*)(const RegularCells&, const RegularKnots&, int, double, double*, double*);

@@ -323,7 +323,7 @@ class TestEdges:
         model = KDITransformerCV([alpha]).fit(X, y)
         assert_array_equal(model.alpha_, [alpha] * 3)
         assert_array_equal(model.standard_errors_, 0)
-        assert_array_equal(model.transform(X), KDITransformer(float(alpha)).fit_transform(X))
+        assert_allclose(model.transform(X), KDITransformer(float(alpha)).fit_transform(X), rtol=0, atol=1e-14)
 
     def test_alphas_in_any_order(self, X, y):
         model = KDITransformerCV([4.0, 0.3, 1, 0.05, 1]).fit(X, y)

@@ -7,7 +7,7 @@ elsewhere: from partitions, engines or an earlier fit.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import inf
 
 import numpy as np
@@ -155,7 +155,6 @@ class DeferredFeatures:
 
     sketches: Sequence[Sketch]
     alphas: Float64Array
-    bandwidths: Float64Array | None
     kernel: Kernel
     max_knots: int | None
     n_threads: int
@@ -163,17 +162,9 @@ class DeferredFeatures:
 
     def build(self) -> tuple[FeatureMaps, Sequence[Sketch]]:
         """Return the maps and the sketches."""
-        given = self.alphas if self.bandwidths is None else self.bandwidths
-        features, sketches = build_features(
-            self.sketches,
-            given,
-            self.kernel,
-            self.max_knots,
-            n_threads=self.n_threads,
-            merge=self.merge,
-            are_bandwidths=self.bandwidths is not None,
+        return build_features(
+            self.sketches, self.alphas, self.kernel, self.max_knots, n_threads=self.n_threads, merge=self.merge
         )
-        return replace(features, alpha=self.alphas), sketches
 
 
 def build_map(

@@ -191,22 +191,14 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return table, weights
 
     def _set_sketches(
-        self,
-        sketches: Sequence[Sketch],
-        n_rows: int,
-        alphas: Float64Array,
-        kernel: Kernel,
-        *,
-        bandwidths: Float64Array | None = None,
-        merge: bool = False,
+        self, sketches: Sequence[Sketch], n_rows: int, alphas: Float64Array, kernel: Kernel, *, merge: bool = False
     ) -> Self:
         """Keep the sketches, and leave the maps to be built with one of the `alphas` per feature.
 
-        The bandwidths follow from alphas and sketches if they are not given. With `merge`, the sketches become no finer
-        than their bandwidths need when the maps are built.
+        With `merge`, the sketches become no finer than their bandwidths need when the maps are built.
         """
         n_threads = count_threads(self.n_jobs, MAP_WORK * len(sketches))
-        maps = DeferredFeatures(sketches, alphas, bandwidths, kernel, self.max_knots, n_threads, merge)
+        maps = DeferredFeatures(sketches, alphas, kernel, self.max_knots, n_threads, merge)
         return self._set_fit(sketches, n_rows, maps)
 
     def _set_fit(self, sketches: Sequence[Sketch], n_rows: int, maps: FeatureMaps | DeferredFeatures) -> Self:

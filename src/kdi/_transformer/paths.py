@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from copy import copy
-from functools import cached_property
+from dataclasses import dataclass, fields
 from typing import Any, overload
 
 import numpy as np
 
-from kdi._integral.build import coarsen_sketches
-from kdi._numerics.kernels import Kernel, get_kernel
+from kdi._integral.build import DeferredFeatures, FeatureMaps
+from kdi._numerics.kernels import get_kernel
 from kdi._sketch.sketch import Sketch
+from kdi._transformer.base import MAP_WORK
 from kdi._transformer.transformer import KDITransformer
 from kdi._utils.public import public_in
+from kdi._utils.threads import count_threads
 from kdi._utils.typing import Float64Array, KernelName, OutOfRange
 from kdi._utils.validation import as_numbers
 
@@ -30,27 +32,40 @@ def check_alphas(alphas: Any) -> Float64Array:
     return np.unique(given)
 
 
-class CoarserSketches:
-    """The sketches for ascending alphas, each from those of the alpha before, which have few cells already."""
+class PathSketches:
+    """The sketches of the models that were built, each no finer than its alpha needs."""
 
-    def __init__(self, finest: Sequence[Sketch], alphas: Float64Array, kernel: Kernel) -> None:
-        self._finest, self._alphas, self._kernel = finest, alphas, kernel
-        self._found: list[Sequence[Sketch]] = []
+    def __init__(self, finest: Sequence[Sketch]) -> None:
+        self._found = {-1: finest}
 
-    def at(self, place: int) -> tuple[Sequence[Sketch], Float64Array]:
-        """Return the sketches for the alpha at an index, and the bandwidths."""
-        while len(self._found) <= place:
-            finer = self._found[-1] if self._found else list(self._finest)
-            self._found.append(coarsen_sketches(finer, self._bandwidths(len(self._found)), self._kernel))
-        return self._found[place], self._bandwidths(place)
+    def up_to(self, place: int) -> Sequence[Sketch]:
+        """Return the sketches of the nearest alpha that is not larger: the fewest cells that are fine enough."""
+        return self._found[max(found for found in list(self._found) if found <= place)]
 
-    def _bandwidths(self, place: int) -> Float64Array:
-        with np.errstate(invalid="ignore"):  # inf times the zero spread of a constant
-            return np.asarray(self._alphas[place] * self._spreads)
+    def add(self, place: int, sketches: Sequence[Sketch]) -> None:
+        """Keep the sketches of the alpha at an index."""
+        self._found[place] = sketches
 
-    @cached_property
-    def _spreads(self) -> Float64Array:
-        return np.array([sketch.std for sketch in self._finest])
+
+@dataclass(frozen=True, eq=False)
+class PathFeatures(DeferredFeatures):
+    """Maps of one alpha of a path, which begin with the sketches of the alpha before, if that was built."""
+
+    path: PathSketches
+    place: int
+
+    def build(self) -> tuple[FeatureMaps, Sequence[Sketch]]:
+        features, sketches = self._alone().build()
+        self.path.add(self.place, sketches)
+        return features, sketches
+
+    def _alone(self) -> DeferredFeatures:
+        sketches = self.path.up_to(self.place)
+        return DeferredFeatures(sketches, self.alphas, self.kernel, self.max_knots, self.n_threads, self.merge)
+
+    def __reduce__(self) -> tuple[type[DeferredFeatures], tuple[Any, ...]]:
+        alone = self._alone()  # without what other models have built
+        return DeferredFeatures, tuple(getattr(alone, one.name) for one in fields(alone))
 
 
 @public_in("kdi")
@@ -73,7 +88,7 @@ class AlphaPath(Sequence[KDITransformer]):
     def __init__(self, alphas: Float64Array, finest: KDITransformer) -> None:
         self.alphas = alphas
         self._finest = finest  # never returned itself: the user may call partial_fit on what is returned
-        self._sketches = CoarserSketches(finest._sketches, alphas, get_kernel(finest.kernel, finest.order))
+        self._sketches = PathSketches(finest._sketches)
         self._models: dict[int, KDITransformer] = {}
 
     def __len__(self) -> int:
@@ -91,9 +106,16 @@ class AlphaPath(Sequence[KDITransformer]):
             alpha = float(self.alphas[place])
             model = copy(self._finest)
             if alpha != self._finest.alpha:
-                model._set_alpha(alpha, *self._sketches.at(place))
+                model._set_fit(model._sketches, model.n_samples_seen_, self._features(alpha, place))
+                model.alpha = alpha
             self._models[place] = model
         return self._models[place]
+
+    def _features(self, alpha: float, place: int) -> PathFeatures:
+        finest, sketches = self._finest, self._sketches.up_to(-1)
+        n_threads = count_threads(finest.n_jobs, MAP_WORK * len(sketches))
+        kernel, alphas = get_kernel(finest.kernel, finest.order), np.full(len(sketches), alpha)
+        return PathFeatures(sketches, alphas, kernel, finest.max_knots, n_threads, True, self._sketches, place)
 
     def __repr__(self) -> str:
         ends = f" from {self.alphas[0]:g} to {self.alphas[-1]:g}" if len(self) else ""

@@ -254,12 +254,6 @@ class KDITransformer(BaseKDITransformer):
         summary.check_rows()
         return self._learn(summary.sketches, summary.n_rows, kernel, merge=True)._build_maps()
 
-    def _set_alpha(self, alpha: float, sketches: Sequence[Sketch], bandwidths: Float64Array) -> Self:
-        """Take another alpha, for which sketches of the same data and bandwidths are given."""
-        self.alpha = alpha
-        alphas, kernel = np.full(len(sketches), alpha), get_kernel(self.kernel, self.order)
-        return self._set_sketches(sketches, self.n_samples_seen_, alphas, kernel, bandwidths=bandwidths)
-
     def _start_fit(self, table: PartitionedTable) -> Kernel:
         """Check the parameters, forget an earlier fit and learn the features of a table."""
         kernel = self._check_parameters()
