@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from cli_runs import files_in, houses, refused, run
+from pandas.api.types import is_numeric_dtype
 
 import kdi
 import kdi.cli._clustering
@@ -45,6 +46,16 @@ def test_alpha_weights_and_columns(folder, frame):
     found = pd.read_parquet("a.parquet").set_index("column")
     expected = kdi.corr(frame[["income", "rooms"]], alpha=0, weights=frame["households"])
     np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("compare, correlate", [([], kdi.corr), (["--compare"], kdi.compare_correlations)])
+def test_the_order_of_the_kernel(folder, frame, compare, correlate):
+    run("corr", "houses.csv", "--order", "1", "-o", "a.parquet", *compare)
+    found, expected = pd.read_parquet("a.parquet"), correlate(frame[FEATURES], order=1)
+    default = correlate(frame[FEATURES])
+    numbers = [name for name in expected if is_numeric_dtype(expected[name])]
+    np.testing.assert_allclose(found[numbers], expected[numbers], rtol=0, atol=1e-9)
+    assert abs(expected[numbers] - default[numbers]).max(axis=None) > 1e-4
 
 
 def test_pair_by_pair(folder, frame, capsys):
@@ -99,6 +110,7 @@ def test_comparisons_need_two_columns(folder, capsys):
         (["--n-clusters", "3", "--bandwidth", "0.2"], {"n_clusters": 3, "bandwidth": 0.2}),
         (["--alpha", "0.3", "--bandwidth", "0.1"], {"alpha": 0.3, "bandwidth": 0.1}),
         (["--kernel", "gaussian", "--min-size", "0.2"], {"kernel": "gaussian", "min_size": 0.2}),
+        (["--order", "1", "--bandwidth", "0.1"], {"order": 1, "bandwidth": 0.1}),
         (["--bandwidth", "0.05", "--significance", "0.01"], {"bandwidth": 0.05, "significance": 0.01}),
     ],
 )

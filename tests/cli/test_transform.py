@@ -63,6 +63,13 @@ def test_weights_are_no_feature(folder):
     assert found["households"].equals(table["households"])
 
 
+def test_the_order_of_the_kernel(folder):
+    run("transform", "houses.csv", "-o", "scaled.csv", "--order", "1")
+    table, found = read("houses.csv")[FEATURES], read("scaled.csv")[FEATURES]
+    np.testing.assert_allclose(found, kdi.KDITransformer(order=1).fit_transform(table), rtol=0, atol=1e-12)
+    assert abs(found - kdi.KDITransformer().fit_transform(table)).max(axis=None) > 1e-4
+
+
 def test_normal(folder):
     run("transform", "houses.csv", "-o", "scaled.csv", "--columns", "income", "--normal")
     expected = kdi.KDITransformer(output_distribution="normal").fit_transform(read("houses.csv")[["income"]])

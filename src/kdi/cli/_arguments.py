@@ -26,6 +26,7 @@ EPILOG = """Exit codes: 0 success, 1 failure, 2 wrong usage, 130 interrupted.
 kdi COMMAND --help shows examples.
 """
 INPUTS = "files or globs that make up one table, all CSV or all Parquet; - is standard input"
+ORDER = number_type(int, lambda value: 1 <= value <= 300, "an integer from 1 to 300")
 COUNT = number_type(int, lambda value: value >= 1, "an integer >= 1")
 SIZE = number_type(float, lambda value: 0 <= value < inf, "a number >= 0")
 LEVEL = number_type(float, lambda value: 0 < value < 1, "a number between 0 and 1")
@@ -250,3 +251,6 @@ def _add_alpha(parser: Parser) -> None:
 
 def _add_kernel(parser: Parser) -> None:
     parser.add_argument("--kernel", choices=["polyexp", "gaussian"], default="polyexp", help="(default: %(default)s)")
+    parser.add_argument(
+        "--order", type=ORDER, metavar="N", default=4, help="order of polyexp, from 1 to 300 (default: %(default)s)"
+    )

@@ -48,7 +48,7 @@ def cluster(options: argparse.Namespace) -> None:
                     f"{table.title} already has a column {label_column!r}, which -o would add; rename it first."
                 )
         partitions = table.partitions(features, options.weights)
-        names = ("alpha", "bandwidth", "kernel", "n_clusters", "min_size", "significance")
+        names = ("alpha", "bandwidth", "kernel", "order", "n_clusters", "min_size", "significance")
         cluster_options = ClusterOptions(**{name: getattr(options, name) for name in names})
         if table.shows_progress:
             print_error(f"reading {column!r} of {table.title}, several times")

@@ -34,12 +34,12 @@ def corr(options: argparse.Namespace) -> None:
         )
         if options.compare and len(features) < 2:
             raise CommandError(f"--compare needs at least two numeric columns, got only {features[0]!r}.")
-        alpha, kernel = parse_alpha(options.alpha, features), options.kernel
+        alpha, kernel, order = parse_alpha(options.alpha, features), options.kernel, options.order
         if table.shows_progress:
             print_error(f"reading {table.title}, several times")
         correlate: Any = compare_partitioned if options.compare else corr_partitioned
         with error_context(table.title, features):
-            found = correlate(table.partitions(features, options.weights), alpha=alpha, kernel=kernel)
+            found = correlate(table.partitions(features, options.weights), alpha=alpha, kernel=kernel, order=order)
         undefined = _undefined_in_pairs(found) if options.compare else _undefined_in_matrix(features, found)
         if undefined:
             print_note(

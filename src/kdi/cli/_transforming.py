@@ -32,6 +32,7 @@ def transform(options: argparse.Namespace) -> None:
         transformer = KDITransformer(
             parse_alpha(options.alpha, features),
             kernel=options.kernel,
+            order=options.order,
             output_distribution="normal" if options.normal else "uniform",
             out_of_range=options.out_of_range,
         )
