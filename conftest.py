@@ -1,4 +1,4 @@
-"""Which doctests there are: those of public classes too, and none of packages whose engine is not installed."""
+"""Collection of doctests: those of public classes too, and none of packages whose engine is not installed."""
 
 import doctest
 import inspect
@@ -22,7 +22,7 @@ _is_from_module = doctest.DocTestFinder._from_module
 
 
 def _is_defined_in_module(finder, module, one):
-    """Whether an object is defined in a module, also where its `__module__` names the public package."""
+    """Return whether an object is defined in a module, also where its `__module__` names the public package."""
     if inspect.isfunction(one):
         return one.__globals__ is module.__dict__
     if inspect.isclass(one) and one.__module__.split(".")[0] == "kdi" and one.__module__ != module.__name__:

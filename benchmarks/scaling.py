@@ -1,4 +1,4 @@
-"""How the time grows with the number of rows: the slope of log time against log N, 1 where doubling N doubles it."""
+"""Growth of the time with the number of rows: the slope of log time against log N, 1 where doubling N doubles it."""
 
 from functools import partial
 from typing import Any

@@ -1,4 +1,4 @@
-"""How many threads kdi uses for each setting of n_jobs, and how much time they save.
+"""Number of threads that kdi uses for each setting of n_jobs, and how much time they save.
 
 Each setting runs in its own process. Threads are counted in two ways: by processor time over wall time, which a busy
 machine lowers, and by the number of threads seen running or ready to run, which it does not.

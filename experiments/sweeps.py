@@ -48,7 +48,7 @@ NO_DIRECTION = 1e-10  # singular values below this share of the largest are 0, a
 
 @dataclass(frozen=True)
 class Setting:
-    """How data is loaded, reduced, modelled and scored."""
+    """The way in which data is loaded, reduced, modelled and scored."""
 
     metric: str
     sign: int  # 1 where higher is better, -1 where lower is

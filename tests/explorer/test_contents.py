@@ -21,7 +21,7 @@ from kdi.explorer._columns import SampledPartitions
 from kdi.explorer._contents import DIGITS, MAX_CORRELATED, counts_to_shades, to_json
 from kdi.explorer._correlations import MATRIX_ALPHAS, matrices_at_alphas
 from kdi.explorer._features import KERNEL, SKETCH_ALPHA
-from kdi.explorer._scatter import BINS, MAX_PAIRS, MAX_ROWS, bin_edges, disagreements, scatter_counts, scatter_pairs
+from kdi.explorer._scatter import BINS, MAX_PAIRS, MAX_ROWS, disagreements, scatter_counts, scatter_edges, scatter_pairs
 
 ROUNDED = 0.51 * 10.0**-DIGITS
 
@@ -159,7 +159,7 @@ def test_of_very_many_columns_the_first_are_correlated(rng):
 
 def test_bins_are_even_in_t(rng):
     table = related(rng, 2000)
-    for column, edges in zip(table.T, bin_edges(sketches_of(ArrayPartitions(table, None))), strict=True):
+    for column, edges in zip(table.T, scatter_edges(sketches_of(ArrayPartitions(table, None))), strict=True):
         assert edges[0] == column.min() and edges[-1] == column.max()
         assert_allclose(oracle.transform(column, edges, 1.0, "polyexp"), np.linspace(0, 1, BINS + 1), atol=2e-6)
 
@@ -169,7 +169,7 @@ def test_counts_are_those_of_histogram2d(rng, missing):
     table = related(rng, 3000, 3)
     table = holed(rng, table) if missing else table
     partitions = ArrayPartitions(table, None)
-    edges, pairs = bin_edges(sketches_of(partitions)), [(0, 1), (0, 2), (1, 2)]
+    edges, pairs = scatter_edges(sketches_of(partitions)), [(0, 1), (0, 2), (1, 2)]
     rows, counts = scatter_counts(partitions, 3000, edges, pairs)
     assert rows == 3000
     for count, (i, j) in zip(counts, pairs, strict=True):
@@ -181,7 +181,7 @@ def test_counts_are_those_of_histogram2d(rng, missing):
 def test_rows_without_weight_are_not_counted(rng):
     table, weights = related(rng, 1000, 2), rng.integers(0, 2, size=1000).astype(float)
     partitions = ArrayPartitions(table, weights)
-    rows, counts = scatter_counts(partitions, 1000, bin_edges(sketches_of(partitions)), [(0, 1)])
+    rows, counts = scatter_counts(partitions, 1000, scatter_edges(sketches_of(partitions)), [(0, 1)])
     assert rows == counts.sum() == weights.sum()
 
 

@@ -139,7 +139,7 @@ class ClusterOptions:
 
     @property
     def pruning(self) -> Pruning:
-        """Which valleys count."""
+        """The valleys that count."""
         return Pruning(self.min_size, self.significance)
 
     def alphas(self, weights: Float64Array) -> Float64Array:

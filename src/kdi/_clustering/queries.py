@@ -45,7 +45,7 @@ class ColumnQueries(Protocol):
 
     @property
     def alphas_per_pass(self) -> int:
-        """How many alphas to try in one pass, which is slow over partitions."""
+        """Number of alphas to try in one pass, which is slow over partitions."""
         ...
 
     def select(self, columns: list[int]) -> ColumnQueries:

@@ -72,7 +72,7 @@ class Valleys:
 
     @property
     def significances(self) -> Float64Array:
-        """How many standard errors each valley lies below the lower of the peaks beside it."""
+        """Number of standard errors by which each valley lies below the lower of the peaks beside it."""
         if self.density is None:
             return np.empty(0)
         peaks, valleys = self.modes.lower_peaks, self.modes.valley_densities
@@ -231,7 +231,7 @@ def _density(sketch: Sketch, bandwidth: Any, describe: Callable[[], str]) -> tup
 
 @dataclass(frozen=True)
 class Pruning:
-    """Which valleys count, by the size of the clusters and by significance."""
+    """The valleys that count, by the size of the clusters and by significance."""
 
     min_size: float | None = None
     significance: float | None = None

@@ -113,7 +113,7 @@ def compare_correlations(
             for name, one in correlate(*sample).items():
                 resampled[name].append(one.statistic[first, second])
         errors = {f"{name}_error": np.std(draws, axis=0, ddof=1) for name, draws in resampled.items()}
-    return frame.records(_pair_columns(frame.labels, found, against, errors))
+    return frame.records(_table_of_pairs(frame.labels, found, against, errors))
 
 
 def compare_partitioned(
@@ -135,10 +135,10 @@ def compare_partitioned(
         for name, alphas in {"pearson": np.inf, "spearman": 0.0, "kdi": alpha}.items()
     }
     warn_undefined(labels, found["pearson"], stacklevel=3, infinite=INFINITE_PARTITIONED)
-    return _pair_columns(labels, found, against, {})
+    return _table_of_pairs(labels, found, against, {})
 
 
-def _pair_columns(
+def _table_of_pairs(
     labels: list[Any], found: dict[str, ColumnCorrelations], against: Against, errors: dict[str, Float64Array]
 ) -> dict[str, Any]:
     """Return named columns with one row per pair, the largest disagreements first."""

@@ -30,7 +30,7 @@ EXACT = 1e-10  # tolerance of the knots of columns that are integrated exactly i
 # Pairs sketched in one reading: with more, each would have too few cells.
 PAIRS_PER_READING = MAX_TABLE_CELLS // MIN_COLUMN_CELLS
 INFINITE_PARTITIONED = "infinite values have no correlation in a table that is read in partitions"
-Pair = tuple[int, int]  # column i over the rows that column j has too; (i, i) is column i over all its rows
+OrderedPair = tuple[int, int]  # column i over the rows that column j has too; (i, i) is column i over all its rows
 
 
 @dataclass
@@ -115,7 +115,11 @@ def correlate_partitioned(table: PartitionedTable, alpha: Any, kernel: Kernel, m
 
 
 def correlate_sums(
-    found: ColumnCorrelations, n_rows: Float64Array, sums: PairSums, maps: dict[Pair, CentredLevels], min_periods: int
+    found: ColumnCorrelations,
+    n_rows: Float64Array,
+    sums: PairSums,
+    maps: dict[OrderedPair, CentredLevels],
+    min_periods: int,
 ) -> None:
     """Write the correlations that follow from the sums to `found`; `n_rows` counts the rows of each pair."""
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -163,7 +167,7 @@ class CentredLevels:
         return map_column(self.column_map, column) - self.centre
 
 
-def _pair_columns(columns: list[FloatArray], pairs: list[Pair]) -> list[FloatArray]:
+def _pair_columns(columns: list[FloatArray], pairs: list[OrderedPair]) -> list[FloatArray]:
     """Return the first column of each pair, missing where the second is."""
     return [np.where(np.isnan(columns[j]), np.nan, columns[i]) for i, j in pairs]
 
@@ -181,7 +185,7 @@ def _count_rows(chunks: Iterable[Chunk], n_columns: int) -> PairSums:
     return sums
 
 
-def sum_products(chunks: Iterable[Chunk], n_columns: int, maps: dict[Pair, CentredLevels]) -> PairSums:
+def sum_products(chunks: Iterable[Chunk], n_columns: int, maps: dict[OrderedPair, CentredLevels]) -> PairSums:
     """Sum products of centred T over the rows of some chunks.
 
     `maps` has T of each column over all its rows and, where another column misses some of these, over the rows that

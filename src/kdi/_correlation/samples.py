@@ -87,7 +87,7 @@ class PairedSamples:
 
     @property
     def has_missing(self) -> bool:
-        """Whether rows are left out, so that slices may differ in length."""
+        """True if rows are left out, so that slices may differ in length."""
         return bool(np.isnan(self.x).any())
 
     def correlate(self, x: Float64Array, y: Float64Array, axis: int = -1) -> Float64Array:

@@ -78,7 +78,7 @@ class PackedSketches(Sequence[Sketch]):
 
     @cached_property
     def _starts(self) -> Int64Array:
-        """Where the cells or values of each column begin."""
+        """The place of the first cell or value of each column."""
         starts = np.zeros(len(self.sizes), dtype=np.int64)
         for chosen in (self.keys == CELLS, self.keys != CELLS):
             starts[chosen] = np.cumsum(self.sizes[chosen]) - self.sizes[chosen]

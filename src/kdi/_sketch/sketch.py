@@ -151,7 +151,7 @@ class Sketch:
 
     @property
     def is_exact(self) -> bool:
-        """Whether the distinct values themselves are kept, so that every integral of the sketch is exact."""
+        """True if the distinct values themselves are kept, so that every integral of the sketch is exact."""
         return self.exponent is None
 
     @property

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from kdi._tuning.candidates import CandidateColumns
 from kdi._tuning.ridge import RidgeFold
-from kdi._tuning.targets import repetitions
+from kdi._tuning.targets import observations_per_row
 from kdi._utils.typing import Float64Array, Int64Array
 
 
@@ -35,7 +35,7 @@ class RidgeCriterion:
         tested, self._unit_of, self._times = np.unique(places, return_inverse=True, return_counts=True)
         self._regrouped = not np.array_equal(places, tested)
         self.mass = mass[tested]
-        self.total, self.n_observations = float(self.mass.sum()), float(repetitions(self.mass).sum())
+        self.total, self.n_observations = float(self.mass.sum()), float(observations_per_row(self.mass).sum())
 
     def start(self, choice: Int64Array) -> Float64Array:
         return np.asarray(self._scores(np.concatenate([fold.start(choice) for fold in self.folds])[None])[0])

@@ -61,11 +61,11 @@ def are_labels(y: Any, task: Task, weights: Float64Array) -> bool:
     if len(distinct) > MAX_CLASS_LABELS or np.any(distinct != np.floor(distinct)):
         return False
     consecutive = distinct[0] in (0, 1) and distinct[-1] - distinct[0] == len(distinct) - 1
-    frequent = np.bincount(places, repetitions(weights[seen])).min() >= LABEL_ROWS
+    frequent = np.bincount(places, observations_per_row(weights[seen])).min() >= LABEL_ROWS
     return bool(len(distinct) <= 2 or (consecutive and frequent))
 
 
-def repetitions(weights: Float64Array) -> Float64Array:
+def observations_per_row(weights: Float64Array) -> Float64Array:
     """Return how many observations each row stands for: its weight, but at least 1 unless the weight is 0."""
     return np.where(weights > 0, np.maximum(weights, 1.0), 0.0)
 

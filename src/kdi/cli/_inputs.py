@@ -72,7 +72,7 @@ class Input:
 
     @property
     def shows_progress(self) -> bool:
-        """Whether to show progress: the table is large, and stderr is a terminal."""
+        """True if progress is shown: the table is large, and stderr is a terminal."""
         return self.is_large and sys.stderr is not None and sys.stderr.isatty()
 
     @contextmanager

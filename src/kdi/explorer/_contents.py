@@ -22,7 +22,7 @@ from kdi.explorer._columns import NumericColumns, open_numeric_columns, source_t
 from kdi.explorer._correlations import MATRIX_ALPHAS, matrices_at_alphas
 from kdi.explorer._features import KERNEL, MAX_ALPHA, MIN_ALPHA, SKETCH_ALPHA, describe_feature, max_values_for
 from kdi.explorer._ranks import rank_error
-from kdi.explorer._scatter import BINS, bin_edges, scatter_counts, scatter_pairs
+from kdi.explorer._scatter import BINS, scatter_counts, scatter_edges, scatter_pairs
 
 MAX_CORRELATED = 200  # columns; the matrices of more would be most of the page, and too small to read
 DIGITS = 7  # of correlations
@@ -115,7 +115,7 @@ def _correlation_contents(
     names = [list(sketches)[j] for j in features]
     table, chosen = numeric.select(names), [sketches[name] for name in names]
     n_correlated, matrices = matrices_at_alphas(table, chosen, n_rows, [rank_sketches[name] for name in names])
-    pairs, edges = scatter_pairs(matrices), bin_edges(chosen)
+    pairs, edges = scatter_pairs(matrices), scatter_edges(chosen)
     n_sampled, counts = scatter_counts(table, n_rows, edges, pairs)
     upper = np.triu_indices(len(features), 1)
     correlations = {

@@ -13,7 +13,7 @@ from math import inf
 import numpy as np
 
 from kdi._correlation.matrix import ColumnCorrelations, correlate_columns
-from kdi._correlation.partitioned_matrix import CentredLevels, Pair, PairSums, correlate_sums, sum_products
+from kdi._correlation.partitioned_matrix import CentredLevels, OrderedPair, PairSums, correlate_sums, sum_products
 from kdi._sketch.partitions import Chunk, PartitionedTable
 from kdi._sketch.sketch import Sketch
 from kdi._utils.typing import Float64Array
@@ -67,7 +67,9 @@ def _matrices_from_sums(
     return matrices
 
 
-def _sum_chunks(chunks: Iterable[Chunk], n: int, levels_per_alpha: list[dict[Pair, CentredLevels]]) -> list[PairSums]:
+def _sum_chunks(
+    chunks: Iterable[Chunk], n: int, levels_per_alpha: list[dict[OrderedPair, CentredLevels]]
+) -> list[PairSums]:
     """Return the sums of products of the columns' T at each alpha."""
     totals = [PairSums.zeros(n) for _ in levels_per_alpha]
     for chunk in chunks:

@@ -41,7 +41,7 @@ def scatter_pairs(matrices: list[Float64Array]) -> list[Pair]:
     return list(zip(first.tolist(), second.tolist(), strict=True))
 
 
-def bin_edges(sketches: list[Sketch]) -> list[Float64Array]:
+def scatter_edges(sketches: list[Sketch]) -> list[Float64Array]:
     """Return for each column the values at which T at alpha = 1 is 0, 1/BINS, …, 1."""
     levels = np.linspace(0, 1, BINS + 1)
     edges_per_column = []
