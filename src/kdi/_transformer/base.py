@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -217,6 +218,11 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             maps, self._sketches = maps.build()
             self._maps = maps  # other threads may have done the same, with the same result
         return maps
+
+    def _replace_maps(self, maps: Sequence[ColumnMap]) -> Self:
+        """Take other maps than those that follow from the sketches."""
+        self._maps = replace(self._get_maps(), maps=PackedMaps.pack(maps))
+        return self
 
     def _warn_of_empty_columns(self) -> None:
         sketches = self._sketches

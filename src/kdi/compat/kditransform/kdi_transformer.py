@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import replace
 from math import sqrt
 from typing import Any, Self
 
@@ -13,7 +12,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from kdi._integral.bandwidth import bandwidth_factor, spread_alpha
-from kdi._integral.maps import ColumnMap, PackedMaps, build_linear_map, forward, inverse
+from kdi._integral.maps import ColumnMap, build_linear_map, forward, inverse
 from kdi._transformer import transformer
 from kdi._utils.public import public_in
 from kdi._utils.typing import Float64Array, FloatArray, KernelName
@@ -130,7 +129,7 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
                 _map_through(column_map, values, self.references_)
                 for column_map, values in zip(own.maps_, landmarks, strict=True)
             ]
-            own._maps = replace(own._get_maps(), maps=PackedMaps.pack(maps))
+            own._replace_maps(maps)
         return self
 
     def transform(self, X: Any) -> Any:
