@@ -12,6 +12,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import kdi
+from kdi._utils.errors import TableError
 
 
 @pytest.fixture
@@ -38,9 +39,24 @@ def test_missing_values_among_objects():
     assert with_flags == kdi.correlation([1, 0, 1], [1, 2, 4]).statistic
 
 
-def test_a_masked_table_of_objects_names_the_column():
-    with pytest.raises(ValueError, match=r"column 1 holds 'a'"):
-        kdi.corr(np.ma.array([[1, "a"], [2, 3]], dtype=object))
+@pytest.mark.parametrize(
+    "table, column",
+    [
+        (np.array([[1, "a"], [2, 3]], dtype=object), "1"),
+        (np.ma.array([[1, "a"], [2, 3]], dtype=object), "1"),
+        (pd.DataFrame({"a": [1.0], "b": ["a"]}), "b"),
+        (pd.DataFrame([[1.0, "a"]], columns=[3, 7]), "7"),
+        (pl.DataFrame({"a": [1.0], "b": ["a"]}), "b"),
+    ],
+    ids=["array", "masked", "pandas", "pandas with numbers", "polars"],
+)
+def test_a_column_that_is_not_numeric(table, column):
+    with pytest.raises(TableError) as caught:
+        kdi.corr(table)
+    message = str(caught.value)
+    assert message.startswith("all columns must be numeric, but column ") and message.count("column") == 3
+    assert message.endswith("; pass numeric_only=True to leave such columns out.")
+    assert caught.value.column == column and column in message
 
 
 @pytest.mark.parametrize("frame", [pl.DataFrame(), pl.DataFrame({"a": ["x"]}), pd.DataFrame({"a": ["x"]})])

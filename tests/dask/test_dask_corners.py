@@ -14,6 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import ConstantInputWarning
 
 import kdi
+from kdi._utils.errors import TableError
 
 try:
     import dask
@@ -135,21 +136,24 @@ class TestRefused:
             lambda: kdi.dask.sketch_table(X),
             lambda: kdi.dask.transform(model, X),
         ):
-            with pytest.raises(ValueError, match=f"all columns must be numeric, but {words}"):
+            with pytest.raises(TableError, match=f"all columns must be numeric, but {words}") as caught:
                 function()
+            assert caught.value.column == "c"
         assert list(kdi.dask.sketch_table(X, columns=["a"]).compute()) == ["a"]
 
     def test_text_among_objects_is_found_in_the_worker(self):
         with dask.config.set({"dataframe.convert-string": False}):
             table = pd.DataFrame({"a": np.array([1.0, "x", None], dtype=object)})
             X = dd.from_pandas(table, npartitions=1)
-        with pytest.raises(ValueError, match="column 'a' must be real numbers, got 'x'"):
+        with pytest.raises(TableError, match="column 'a' must be real numbers, got 'x'") as caught:
             fitted(X)
+        assert (caught.value.column, caught.value.row) == ("a", None)
 
     @pytest.mark.parametrize("dtype", ["U3", "M8[s]", "c16"])
     def test_arrays_that_are_not_numbers(self, dtype):
-        with pytest.raises(ValueError, match="all columns must be numeric, but column 0 holds"):
+        with pytest.raises(TableError, match="all columns must be numeric, but column 0 holds") as caught:
             fitted(da.from_array(np.zeros((3, 2), dtype=dtype)))
+        assert caught.value.column == "0"
 
     def test_one_dimension(self, frame):
         X = dd.from_pandas(frame, npartitions=2)
@@ -225,8 +229,9 @@ class TestRefused:
         X = dd.from_pandas(frame, npartitions=1)
         with pytest.raises(ValueError, match="there is no column 'z'; the columns are"):
             kdi.dask.sketch_table(X, columns=["a", "z"])
-        with pytest.raises(ValueError, match="there is no column 'z'; the columns are"):
+        with pytest.raises(TableError, match="there is no column 'z'; the columns are") as caught:
             fitted_with(X, "z")
+        assert caught.value.column == "z"
 
 
 def fitted_with(X, weights):

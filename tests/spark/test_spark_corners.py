@@ -15,6 +15,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import StandardScaler
 
 import kdi
+from kdi._utils.errors import TableError
 
 
 def some(n=50, seed=0):
@@ -128,6 +129,25 @@ def test_transform_and_label_refuse_what_does_not_fit(spark):
     # What only tasks can see is said when the rows are asked for.
     with pytest.raises(Exception, match=r"infinity.*in column 'x'"):
         kdi.spark.transform(fitted, df.selectExpr("z AS x", "x AS y")).collect()
+
+
+def test_refusals_carry_the_column(spark):
+    df = spark.createDataFrame([(1.0, "one", float("inf"))], "x double, y string, z double")
+    twice = df.select("x", "z", df["z"].alias("x"))
+    for call, column in [
+        (lambda: kdi.spark.sketch_table(df), "y"),
+        (lambda: kdi.spark.sketch_table(df, columns=["x", "v", "w"]), "v"),
+        (lambda: kdi.spark.sketch_table(df, columns="x", weights="v"), "v"),
+        (lambda: kdi.spark.sketch_table(twice), "x"),
+        (lambda: kdi.spark.label(kdi.cluster([1.0, 2.0]), df, "x", name="z"), "z"),
+        (lambda: kdi.spark.sketch_table(df, columns=["x", "z"]), "z"),
+    ]:
+        with pytest.raises(TableError) as caught:
+            call()
+        assert (caught.value.column, caught.value.row) == (column, None)
+    # Batches have their own rows, so a row would say nothing.
+    with pytest.raises(Exception, match=r"column 'z' must be finite or NaN, got inf\.$"):
+        kdi.spark.label(kdi.cluster([1.0, 2.0]), df, "z").collect()
 
 
 @pytest.mark.parametrize("wrong, shown", [(-1.0, "-1.0"), (None, "nan"), (float("inf"), "inf")])

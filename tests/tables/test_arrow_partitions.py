@@ -66,9 +66,11 @@ def test_float32_stays_float32_and_nothing_is_copied():
 )
 def test_what_is_not_a_number_is_refused_from_the_schema(column):
     table = pa.table({"a": [1.0], "b": column})
-    with pytest.raises(ValueError) as error:
+    with pytest.raises(TableError) as error:
         ArrowPartitions(table)
     assert f"all columns must be numeric, but column 'b' holds {column.type}" in str(error.value)
+    assert str(error.value).endswith("; choose columns with kdi.sketch_table(source, columns=[…]) and fit_sketches.")
+    assert error.value.column == "b"
     assert ArrowPartitions(table, columns=["a"]).names == ["a"]
 
 
@@ -157,7 +159,7 @@ def test_weights_must_have_a_finite_sum():
 
 
 def test_weights_that_are_no_column():
-    with pytest.raises(ValueError, match="no column 'w'"):
+    with pytest.raises(TableError, match="no column 'w'"):
         ArrowPartitions(numbers_table(), "w")
     with pytest.raises(ValueError, match="'b' holds the weights and cannot be a feature too"):
         ArrowPartitions(numbers_table(), "b", columns=["a", "b"])

@@ -11,6 +11,7 @@ import pytest
 from table_sources import all_rows, numbers_table
 
 from kdi._tables.sources import open_source
+from kdi._utils.errors import TableError
 
 # Paths
 
@@ -92,8 +93,9 @@ def test_all_float32_stays_float32(tmp_path):
 def test_columns_that_a_file_lacks_are_named_with_the_file(tmp_path):
     pq.write_table(numbers_table(), tmp_path / "0.parquet")
     pq.write_table(numbers_table().drop_columns(["b"]), tmp_path / "1.parquet")
-    with pytest.raises(ValueError, match=r"1\.parquet has no column 'b', which .*0\.parquet has"):
+    with pytest.raises(TableError, match=r"1\.parquet has no column 'b', which .*0\.parquet has") as error:
         open_source(tmp_path / "*.parquet")
+    assert error.value.column == "b"
     pq.write_table(numbers_table().append_column("d", numbers_table()["a"]), tmp_path / "1.parquet")
     with pytest.raises(ValueError, match=r"0\.parquet has no column 'd', which .*1\.parquet has"):
         open_source(tmp_path / "*.parquet")
@@ -102,8 +104,9 @@ def test_columns_that_a_file_lacks_are_named_with_the_file(tmp_path):
 def test_types_that_have_nothing_in_common_are_named_with_the_file(tmp_path):
     pq.write_table(pa.table({"a": [1.0]}), tmp_path / "0.parquet")
     pq.write_table(pa.table({"a": ["x"]}), tmp_path / "1.parquet")
-    with pytest.raises(ValueError, match=r"column 'a' holds string in .*1\.parquet, but double"):
+    with pytest.raises(TableError, match=r"column 'a' holds string in .*1\.parquet, but double") as error:
         open_source(tmp_path / "*.parquet")
+    assert error.value.column == "a"
 
 
 # Files that cannot be read

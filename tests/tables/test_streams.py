@@ -1,5 +1,7 @@
 """Streams: what fit, sketch_table and transform make of a source equals what they make of it in memory."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -8,6 +10,8 @@ import pytest
 from table_sources import as_array, as_source, features_frame, write_corrupt_file
 
 import kdi
+from kdi._integral.build import DeferredFeatures, FeatureMaps
+from kdi._tables.streams import model_for_workers
 
 N = 3000
 KINDS = ["table", "batch", "reader", "dataset", "lazy frame", "relation", "glob", "csv"]
@@ -266,3 +270,31 @@ def test_an_error_in_a_stream_reaches_the_reader(tmp_path):
 def test_transform_before_fit_is_refused():
     with pytest.raises(ValueError, match="not fitted"):
         kdi.KDITransformer().transform(pa.table({"a": [1.0]}))
+
+
+# Models for workers
+
+
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize(
+    "estimator, removed",
+    [(kdi.KDITransformer(), "sketches_"), (kdi.KDIDiscretizer(encode="ordinal"), "valleys_")],
+    ids=["transformer", "discretizer"],
+)
+def test_models_for_workers_have_neither_sketches_nor_valleys(estimator, removed, named):
+    frame = features_frame().fillna(0.0)
+    estimator.fit(frame)
+    expected = estimator.transform(frame)
+    model = model_for_workers(estimator, named=named, n_jobs=1, alpha_of_no_estimator=3)
+    assert hasattr(estimator, removed) and not hasattr(model, removed)
+    assert len(pickle.dumps(model)) < len(pickle.dumps(estimator)) - 10_000
+    assert hasattr(model, "feature_names_in_") == named
+    assert (estimator.n_jobs, model.n_jobs) == (None, 1) and not hasattr(model, "alpha_of_no_estimator")
+    found = pickle.loads(pickle.dumps(model)).transform(frame if named else frame.to_numpy())
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_models_for_workers_have_their_maps():
+    first = kdi.KDITransformer().partial_fit(np.linspace(0, 1, 100)[:, None])  # builds its maps later
+    assert isinstance(first._maps, DeferredFeatures)
+    assert isinstance(model_for_workers(first)._maps, FeatureMaps)

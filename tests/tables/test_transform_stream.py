@@ -124,8 +124,10 @@ def test_sinks_that_cannot_be_written_are_refused_before_any_reading(tmp_path):
 
 def test_missing_features_are_named(tmp_path):
     fitted = kdi.KDITransformer().fit(features_frame())
-    with pytest.raises(ValueError, match=r"no column 'far', 'gaps', which KDITransformer was fitted on; .* 'normal'"):
+    message = r"no column 'far', 'gaps', which KDITransformer was fitted on; .* 'normal'"
+    with pytest.raises(TableError, match=message) as error:
         fitted.transform_stream(pa.table({"normal": [1.0], "whole": [1]}), tmp_path / "out.parquet")
+    assert error.value.column == "far"
 
 
 def test_without_names_all_columns_are_features(tmp_path):

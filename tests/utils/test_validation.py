@@ -8,9 +8,10 @@ from sklearn.base import BaseEstimator
 
 from kdi import KDITransformer, Sketch
 from kdi._utils.errors import InfiniteValuesError, TableError, WeightsError
-from kdi._utils.names import check_columns, check_unique, features_and_weights, format_names
+from kdi._utils.names import check_available, check_columns, check_unique, features_and_weights, format_names
 from kdi._utils.validation import (
     as_column,
+    as_numbers,
     as_table,
     as_weights,
     check_count,
@@ -96,6 +97,11 @@ class TestColumns:
             as_table(BaseEstimator(), np.array([[1.0, "2"]], dtype=object), reset=True)
         assert caught.value.column == "1"
 
+    def test_values_of_a_column_that_are_not_numbers(self):
+        with pytest.raises(TableError, match=r"^column 'a' must be real numbers, got 'x'\.$") as caught:
+            as_numbers(np.array([1.0, "x"], dtype=object), "column 'a'", "a")
+        assert (caught.value.column, caught.value.row) == ("a", None)
+
     @pytest.mark.parametrize("weights", [None, np.array([1.0, 1.0, 0.0, 2.0])])
     def test_valid_values(self, weights):
         values, mass, missing = valid_values(np.float32([1.5, np.nan, 3.0, 4.0]), weights)
@@ -140,8 +146,16 @@ class TestNames:
 
     def test_unique(self):
         check_unique(["a", "b"])
-        with pytest.raises(ValueError, match=r"unique, but 'a' occurs more than once in a\.csv"):
-            check_unique(["a", "b", "a"], " in a.csv")
+        with pytest.raises(TableError, match=r"unique, but 'b', 'a' occurs more than once in a\.csv") as caught:
+            check_unique(["b", "a", "c", "a", "b"], " in a.csv")
+        assert caught.value.column == "b"
+
+    def test_absent_columns(self):
+        check_available(["b", "b"], ["a", "b"])
+        with pytest.raises(TableError) as caught:
+            check_available(["a", "y", 3], ["a", "b"], ", which it needs")
+        assert str(caught.value) == "there is no column 'y', 3, which it needs; the columns are 'a', 'b'."
+        assert caught.value.column == "y"
 
     @pytest.mark.parametrize(
         ("columns", "weights", "default", "expected"),

@@ -103,6 +103,19 @@ class PartitionedEstimator(Protocol):
         ...
 
 
+@runtime_checkable
+class OnePassEstimator(PartitionedEstimator, Protocol):
+    """Estimator that needs one reading of the table, whose end may be left to another process."""
+
+    def _summary_reducer(self, table: PartitionedTable) -> tuple[SummariseChunks, MergeSummaries]:
+        """Learn the features of a table; return how to summarise its partitions in one reading."""
+        ...
+
+    def _fit_summary(self, summary: TableSummary) -> Self:
+        """Learn from the merged summary of all partitions."""
+        ...
+
+
 Estimator = TypeVar("Estimator", bound=PartitionedEstimator)
 
 

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.types as arrow_types
 
 from kdi._utils.typing import FloatArray
-from kdi._utils.validation import describe_columns
+from kdi._utils.validation import non_numeric_error
 
 BATCH_ROWS = 2**17  # small batches are concatenated up to this many rows
 BATCH_VALUES = 3 * 2**21  # rows × columns per batch: wide tables are read in fewer rows
@@ -37,9 +37,8 @@ def check_numeric_columns(schema: pa.Schema) -> None:
     """Raise unless all columns are numeric."""
     wrong = {j: f"column {one.name!r} holds {one.type}" for j, one in enumerate(schema) if not is_number(one.type)}
     if wrong:
-        raise ValueError(
-            f"{describe_columns(wrong)}; choose columns with kdi.sketch_table(source, columns=[…]) and fit_sketches."
-        )
+        advice = "choose columns with kdi.sketch_table(source, columns=[…]) and fit_sketches"
+        raise non_numeric_error(wrong, schema.names, advice)
 
 
 def index_columns(schema: pa.Schema) -> set[str]:

@@ -25,6 +25,7 @@ from kdi._tables.arrow import common_type, conform_batch, rows_per_batch, select
 from kdi._tables.csv_errors import CSVError, NotNumericError, csv_error, not_numeric_error
 from kdi._tables.sinks import CSV_SUFFIXES, FileFormat
 from kdi._tables.sources import Source
+from kdi._utils.errors import TableError
 from kdi._utils.names import check_unique, format_names
 
 SUFFIXES: dict[str, FileFormat] = {".parquet": "Parquet", ".pq": "Parquet", ".csv": "CSV", ".csv.gz": "CSV"}
@@ -308,7 +309,10 @@ def _common_schema(files: list[_File]) -> pa.Schema:
         for one, other in ((file, first), (first, file)):
             absent = set(other.schema.names).difference(one.schema.names)
             if absent:
-                raise ValueError(f"{one.path} has no column {format_names(sorted(absent))}, which {other.path} has.")
+                names = sorted(absent)
+                raise TableError(
+                    f"{one.path} has no column {format_names(names)}, which {other.path} has", column=names[0]
+                )
         for field in file.schema:
             fields[field.name] = _common_field(fields[field.name], field, file.path)
     return pa.schema(list(fields.values()), metadata=first.schema.metadata)
@@ -318,7 +322,6 @@ def _common_field(before: pa.Field, field: pa.Field, path: str) -> pa.Field:
     try:
         kind = before.type if before.type == field.type else common_type(before.type, field.type)
     except pa.ArrowException as error:
-        raise ValueError(
-            f"column {field.name!r} holds {field.type} in {path}, but {before.type} in an earlier file."
-        ) from error
+        problem = f"column {field.name!r} holds {field.type} in {path}, but {before.type} in an earlier file"
+        raise TableError(problem, column=field.name) from error
     return before.with_type(kind).with_nullable(before.nullable or field.nullable)

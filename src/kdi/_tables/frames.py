@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from kdi._utils.typing import Float64Array
-from kdi._utils.validation import as_numbers, describe_columns, is_numeric_dtype, non_numeric_columns
+from kdi._utils.validation import as_numbers, is_numeric_dtype, non_numeric_columns, non_numeric_error
+
+LEAVE_OUT = "pass numeric_only=True to leave such columns out"
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ def read_frame(table: Any, *, numeric_only: bool = False) -> NumericFrame:
         raise ValueError(f"table must have two dimensions (rows and columns), got shape {array.shape}.")
     wrong = non_numeric_columns(array)
     if wrong and not numeric_only:
-        raise ValueError(_not_numeric(wrong))
+        raise non_numeric_error(wrong, None, LEAVE_OUT)
     chosen = [j for j in range(array.shape[1]) if j not in wrong]
     values = as_numbers(array[:, chosen] if wrong else array, "table")
     if mask is not np.ma.nomask:
@@ -103,9 +105,5 @@ def _select_numeric(table: Any, dtypes: Any, numeric_only: bool, select: Callabl
         return select([is_numeric_dtype(dtype) for dtype in dtypes])
     wrong = non_numeric_columns(table)
     if wrong:
-        raise ValueError(_not_numeric(wrong))
+        raise non_numeric_error(wrong, table.columns, LEAVE_OUT)
     return table
-
-
-def _not_numeric(wrong: dict[int, str]) -> str:
-    return f"{describe_columns(wrong)}; pass numeric_only=True to leave such columns out."

@@ -21,12 +21,14 @@ from kdi._tables.sinks import sink_format, sink_path, write_batches
 from kdi._tables.sources import Source, is_dataframe, is_lazy_frame, is_source, open_source, require_pyarrow
 from kdi._utils.atomic_write import atomic_write
 from kdi._utils.errors import TableError
-from kdi._utils.names import features_and_weights, format_names
+from kdi._utils.names import check_available, features_and_weights
 from kdi._utils.public import public_in
 from kdi._utils.typing import FloatArray
 from kdi._utils.validation import as_weights, check_feature_names, check_finite
 
 TableFunction = Callable[[FloatArray], Any]
+
+NOT_SENT = ("_sketches", "valleys_", "_sklearn_output_config")  # attributes that workers do not need
 
 
 @public_in("kdi")
@@ -100,6 +102,26 @@ def table_function(estimator: Any, method: str = "transform") -> TableFunction:
             raise
 
     return function
+
+
+def model_for_workers(estimator: Any, *, named: bool = True, **parameters: Any) -> Any:
+    """Copy a fitted estimator without what mapping rows does not need, such as its sketches.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+    named : bool, default=True
+        Whether the copy keeps the names of features.
+    **parameters
+        Parameters that the copy has instead of the estimator's; those that the estimator does not have are ignored.
+    """
+    check_is_fitted(estimator)
+    getattr(estimator, "packed_maps_", None)  # built here if they are not yet: once, not in every worker
+    model = copy.copy(estimator)
+    for name in NOT_SENT if named else (*NOT_SENT, "feature_names_in_"):
+        vars(model).pop(name, None)
+    vars(model).update({name: value for name, value in parameters.items() if name in vars(model)})
+    return model
 
 
 def check_features(estimator: Any, schema: Any) -> None:
@@ -287,13 +309,7 @@ def transform_named(
     if features is None:
         features = opened.feature_columns
     else:
-        available = set(opened.names)
-        missing = [name for name in features if name not in available]
-        if missing:
-            raise ValueError(
-                f"there is no column {format_names(missing)}, which {type(estimator).__name__} was fitted on; "
-                f"the columns are {format_names(opened.names, 20)}."
-            )
+        check_available(features, opened.names, f", which {type(estimator).__name__} was fitted on")
     check_features(estimator, select_fields(opened.schema, features))
     schema = transformed_schema(opened.schema, features)
     batches = transform_batches(function or table_function(estimator), opened, features, schema, progress)

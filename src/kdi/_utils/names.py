@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
+
+from kdi._utils.errors import TableError
 
 
 def format_names(names: Iterable[Any], most: int = 5) -> str:
@@ -19,21 +22,36 @@ def as_name_list(columns: Iterable[str] | str) -> list[str]:
 
 def check_columns(chosen: list[Any], available: list[Any]) -> None:
     """Raise unless the chosen columns are available, different from each other, and at least one."""
-    there = set(available)
-    missing = [name for name in chosen if name not in there]
-    if missing:
-        raise ValueError(f"there is no column {format_names(missing)}; the columns are {format_names(available, 20)}.")
+    check_available(chosen, available)
     if len(set(chosen)) < len(chosen):
         raise ValueError(f"columns must be different from each other, got {format_names(chosen, 20)}.")
     if not chosen:
         raise ValueError("there are no columns to read.")
 
 
+def check_available(names: Iterable[Any], available: list[Any], reason: str = "") -> None:
+    """Raise unless the names are available; `reason` says in the message why they must be."""
+    there = set(available)
+    missing = [name for name in names if name not in there]
+    if missing:
+        raise TableError(
+            f"there is no column {format_names(missing)}{reason}",
+            column=str(missing[0]),
+            advice=f"the columns are {format_names(available, 20)}",
+        )
+
+
 def check_unique(names: list[Any], where: str = "") -> None:
     """Raise if a name occurs twice; `where` is appended to the message."""
-    if len(set(names)) < len(names):
-        repeated = [name for name in dict.fromkeys(names) if names.count(name) > 1]
-        raise ValueError(f"names of columns must be unique, but {format_names(repeated)} occurs more than once{where}.")
+    repeated = [name for name, n_times in Counter(names).items() if n_times > 1]
+    if repeated:
+        raise not_unique_error(repeated, where)
+
+
+def not_unique_error(repeated: list[Any], where: str = "", advice: str = "") -> TableError:
+    """Return the error for names of columns that occur more than once."""
+    problem = f"names of columns must be unique, but {format_names(repeated)} occurs more than once{where}"
+    return TableError(problem, column=str(repeated[0]), advice=advice)
 
 
 def features_and_weights(
@@ -47,8 +65,12 @@ def features_and_weights(
     default = available if default is None else default
     features = [name for name in default if name != weight_column] if columns is None else as_name_list(columns)
     if weight_column in features:
-        raise ValueError(f"column {weight_column!r} holds the weights and cannot be a feature too.")
+        raise TableError(
+            f"column {weight_column!r} holds the weights and cannot be a feature too", column=weight_column
+        )
     check_columns(features if weight_column is None else [*features, weight_column], available)
     if not features:
-        raise ValueError(f"there is no feature: the only column, {weight_column!r}, holds the weights.")
+        raise TableError(
+            f"there is no feature: the only column, {weight_column!r}, holds the weights", column=weight_column
+        )
     return features, weight_column

@@ -36,9 +36,7 @@ def as_table(estimator: Any, X: Any, *, reset: bool) -> FloatArray:
             raise type(error)(f"{describe_columns(wrong)}: {error}") from error
         raise
     if wrong:  # text that looks like numbers, or dates
-        first = next(iter(wrong))
-        name = str(X.columns[first]) if hasattr(X, "columns") else str(first)
-        raise TableError(describe_columns(wrong), column=name)
+        raise non_numeric_error(wrong, getattr(X, "columns", None))
     aligned: FloatArray = np.require(table, requirements="A")
     return aligned
 
@@ -74,6 +72,12 @@ def describe_columns(wrong: dict[int, str]) -> str:
     return "all columns must be numeric, but " + ", ".join(list(wrong.values())[:5]) + " …" * (len(wrong) > 5)
 
 
+def non_numeric_error(wrong: dict[int, str], names: Any, advice: str = "") -> TableError:
+    """Return the error for columns that are not numbers; `names` are those of all columns, or None."""
+    first = next(iter(wrong))
+    return TableError(describe_columns(wrong), column=str(first if names is None else names[first]), advice=advice)
+
+
 def _column_at(X: Any, j: int) -> Any:
     """Return a column by its position, since names may repeat."""
     return np.asarray(X.iloc[:, j] if hasattr(X, "iloc") else X[X.columns[j]])
@@ -104,14 +108,17 @@ def _not_a_number(column: Any) -> str | None:
     return None
 
 
-def as_numbers(values: Any, name: str) -> Float64Array:
-    """Return values as a float64 array; missing values in an array of objects become NaN."""
+def as_numbers(values: Any, name: str, column: str | None = None) -> Float64Array:
+    """Return values as a float64 array; missing values in an array of objects become NaN.
+
+    Messages call the values `name`; `column` is the column that they are, if they are one.
+    """
     array = np.asarray(values)
     if array.dtype.kind in "fiub" or not array.size:
         return array.astype(float, copy=False)
     wrong = _not_a_number(array.ravel())
     if wrong:
-        raise ValueError(f"{name} must be real numbers, got {wrong}.")
+        raise TableError(f"{name} must be real numbers, got {wrong}", column=column)
     if array.dtype.kind == "O":
         missing = np.array([str(value) == "<NA>" for value in array.ravel()]).reshape(array.shape)  # from pandas
         array = np.where(missing, np.nan, array)
@@ -157,6 +164,12 @@ def check_some_weight(weights: Float64Array | None, argument: str) -> None:
     """Raise if every row has the weight zero; a table without rows passes."""
     if weights is not None and len(weights) and not weights.any():
         raise WeightsError.all_zero(argument)
+
+
+def describe_type(thing: Any) -> str:
+    """Describe an object by its library and class."""
+    library, name = type(thing).__module__.split(".")[0], type(thing).__name__
+    return f"a {name}" if library == "builtins" else f"a {library} {name}"
 
 
 def is_integer(value: Any) -> bool:

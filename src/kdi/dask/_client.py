@@ -13,11 +13,11 @@ from kdi._clustering.clusters import ClusterOptions, Clusters, cluster_partition
 from kdi._correlation.matrix import CorrelationMatrix
 from kdi._correlation.partitioned_matrix import corr_partitioned, corr_test_partitioned
 from kdi._numerics.kernels import get_kernel
-from kdi._sketch.partitions import PartitionedEstimator, fit_partitioned, sketch_reducer
-from kdi._transformer.transformer import KDITransformer
+from kdi._sketch.partitions import OnePassEstimator, PartitionedEstimator, fit_partitioned, sketch_reducer
 from kdi._utils.public import public_in
 from kdi._utils.typing import BandwidthRule, Float64Array, KernelName
-from kdi.dask._input import describe_type, is_dask_dataframe, one_column
+from kdi._utils.validation import describe_type
+from kdi.dask._input import is_dask_dataframe, one_column
 from kdi.dask._lazy import label_lazily, map_lazily
 from kdi.dask._partitions import DaskPartitions
 from kdi.dask._tasks import fit_from_summary, frame_of, named_sketches
@@ -70,12 +70,12 @@ def fit(estimator: Any, X: Any, *, columns: Any = None, sample_weight: Any = Non
     )
     if compute:
         return fit_partitioned(estimator, table)
-    if not isinstance(estimator, KDITransformer):
+    if not isinstance(estimator, OnePassEstimator):
         raise ValueError(
             f"compute=False needs a KDITransformer, got a {type(estimator).__name__}, which reads the data several "
             "times; use compute=True."
         )
-    model: KDITransformer = clone(estimator)
+    model: OnePassEstimator = clone(estimator)
     summary = table.reduce_lazily(*model._summary_reducer(table))
     return delayed(fit_from_summary, pure=True)(model, summary)
 

@@ -14,16 +14,16 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from kdi._utils.errors import WeightsError
-from kdi._utils.validation import as_weights, describe_columns, is_numeric_dtype
+from kdi._utils.validation import as_weights, describe_type, is_numeric_dtype, non_numeric_error
 
 
 def is_dask_dataframe(X: Any) -> bool:
-    """Whether X is a dask dataframe."""
+    """Return whether X is a dask dataframe."""
     return bool(not isinstance(X, Delayed) and is_dask_collection(X) and is_dataframe_like(X))
 
 
 def is_dask_series(X: Any) -> bool:
-    """Whether X is a dask series."""
+    """Return whether X is a dask series."""
     return bool(not isinstance(X, Delayed) and is_dask_collection(X) and is_series_like(X))
 
 
@@ -70,16 +70,14 @@ def check_collection(X: Any, name: str, in_memory: str) -> None:
 
 def check_numeric_columns(X: Any) -> None:
     """Raise for columns that are not numeric by their dtypes; columns of objects are checked in the workers."""
-    dtypes = (
-        list(zip(X.columns, X.dtypes, strict=True))
-        if is_dask_dataframe(X)
-        else [(j, X.dtype) for j in range(X.shape[1])]
-    )
+    names, dtypes = (X.columns, X.dtypes) if is_dask_dataframe(X) else (range(X.shape[1]), [X.dtype] * X.shape[1])
     wrong = {
-        j: f"column {name!r} holds {dtype}" for j, (name, dtype) in enumerate(dtypes) if not _may_be_numeric(dtype)
+        j: f"column {name!r} holds {dtype}"
+        for j, (name, dtype) in enumerate(zip(names, dtypes, strict=True))
+        if not _may_be_numeric(dtype)
     }
     if wrong:
-        raise ValueError(f"{describe_columns(wrong)}.")
+        raise non_numeric_error(wrong, names)
 
 
 def _may_be_numeric(dtype: Any) -> bool:
@@ -88,7 +86,7 @@ def _may_be_numeric(dtype: Any) -> bool:
 
 
 def is_column_name(value: Any) -> bool:
-    """Whether a value can be the name of a column of a dataframe."""
+    """Return whether a value can be the name of a column of a dataframe."""
     return isinstance(value, str | int | tuple) and not isinstance(value, bool)
 
 
@@ -164,9 +162,3 @@ def one_column(x: Any, weights: Any) -> tuple[Any, Any]:
     raise TypeError(
         f"x must be a dask array, series or dataframe, got {describe_type(x)}; use kdi.cluster for values in memory."
     )
-
-
-def describe_type(thing: Any) -> str:
-    """Describe an object by its library and class."""
-    library, name = type(thing).__module__.split(".")[0], type(thing).__name__
-    return f"a {name}" if library == "builtins" else f"a {library} {name}"

@@ -10,9 +10,10 @@ import numpy as np
 from dask.delayed import Delayed, delayed
 from sklearn.utils.validation import check_is_fitted
 
+from kdi._tables.streams import model_for_workers
 from kdi._utils.typing import Float64Array
 from kdi.dask._input import check_collection, check_numeric_columns, is_dask_dataframe
-from kdi.dask._tasks import common_float, frame_of, label_block, map_block, model_for_workers, to_dense
+from kdi.dask._tasks import common_float, frame_of, label_block, map_block, to_dense
 
 
 def map_lazily(estimator: Any, X: Any, method: str) -> Any:
@@ -22,16 +23,22 @@ def map_lazily(estimator: Any, X: Any, method: str) -> Any:
     labels = X._meta.columns if is_dask_dataframe(X) else None
     width, dtype = X.shape[1], common_float(X.dtypes if is_dask_dataframe(X) else [X.dtype])
     if isinstance(estimator, Delayed):
-        model = delayed(model_for_workers, pure=True)(estimator, is_dask_dataframe(X))
+        model = delayed(_model_for_blocks, pure=True)(estimator, is_dask_dataframe(X))
     else:
         width, dtype, labels = infer_output(estimator, method, width, dtype, labels)
-        model = delayed(model_for_workers(estimator, is_dask_dataframe(X)), pure=True, traverse=False)
+        model = delayed(_model_for_blocks(estimator, is_dask_dataframe(X)), pure=True, traverse=False)
     function = partial(map_block, method=method, width=width, dtype=dtype, labels=labels)
     if is_dask_dataframe(X):
         return X.map_partitions(function, model, meta=function(X._meta, None))
     X = X.rechunk({1: -1})
     meta = np.empty((0, 0), dtype=dtype)
     return X.map_blocks(function, model, chunks=(X.chunks[0], (width,)), dtype=dtype, meta=meta, token=f"kdi-{method}")
+
+
+def _model_for_blocks(estimator: Any, named: bool) -> Any:
+    """Copy an estimator for the workers. It never overwrites a block, which other tasks may use too."""
+    n_jobs = 1 if estimator.n_jobs is None else estimator.n_jobs  # Dask uses the other cores for other blocks
+    return model_for_workers(estimator, named=named, n_jobs=n_jobs, copy=True)
 
 
 def infer_output(estimator: Any, method: str, width: int, dtype: Any, labels: Any) -> tuple[int, Any, Any]:

@@ -8,17 +8,13 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from kdi._clustering.queries import assign_clusters
-from kdi._sketch.partitions import Chunk, Columns, TableSummary, row_blocks
+from kdi._sketch.partitions import Chunk, Columns, OnePassEstimator, TableSummary, row_blocks
 from kdi._sketch.sketch import Sketch
-from kdi._transformer.transformer import KDITransformer
 from kdi._utils.errors import TableError
 from kdi._utils.typing import Float64Array, FloatArray
 from kdi._utils.validation import as_numbers, as_weights, is_numeric_dtype
-
-NOT_SENT = ("sketches_", "valleys_", "_sklearn_output_config")  # attributes that no block needs
 
 
 def common_float(dtypes: Iterable[Any]) -> Any:
@@ -58,19 +54,19 @@ def merge_all(merge: Callable[[Any, Any], Any], summaries: list[Any]) -> Any:
 def columns_of(block: Any) -> Columns:
     """Return the columns of a NumPy or pandas block: float32 as it is, other numbers as float64, missing as NaN."""
     if hasattr(block, "iloc"):
-        return [_series_floats(block.iloc[:, j], repr(name)) for j, name in enumerate(block.columns)]
+        return [_series_floats(block.iloc[:, j], name) for j, name in enumerate(block.columns)]
     if isinstance(block, np.ma.MaskedArray):
         block = np.ma.filled(block.astype(float), np.nan)
     block = np.asarray(block)
-    return [_array_floats(block[:, j], str(j)) for j in range(block.shape[1])]
+    return [_array_floats(block[:, j], j) for j in range(block.shape[1])]
 
 
 def _is_float_array(block: Any) -> bool:
-    """Whether a block can be read without conversion."""
+    """Return whether a block can be read without conversion."""
     return type(block) is np.ndarray and block.dtype in (np.float64, np.float32) and block.flags.aligned
 
 
-def _series_floats(series: Any, name: str) -> FloatArray:
+def _series_floats(series: Any, name: Any) -> FloatArray:
     dtype = series.dtype
     if isinstance(dtype, np.dtype) or not is_numeric_dtype(dtype):
         return _array_floats(np.asarray(series), name)
@@ -79,34 +75,20 @@ def _series_floats(series: Any, name: str) -> FloatArray:
     return values
 
 
-def _array_floats(values: Any, name: str) -> FloatArray:
+def _array_floats(values: Any, name: Any) -> FloatArray:
     is_single = values.dtype == np.float32
-    floats = values if is_single else as_numbers(values, f"column {name}")
+    floats = values if is_single else as_numbers(values, f"column {name!r}", str(name))
     aligned: FloatArray = np.require(floats, np.float32 if is_single else np.float64, "A")
     return aligned
 
 
-def fit_from_summary(model: KDITransformer, summary: TableSummary) -> KDITransformer:
+def fit_from_summary(model: OnePassEstimator, summary: TableSummary) -> OnePassEstimator:
     """Fit a copy of a transformer, which knows its features already, to the summary of a table."""
     return copy(model)._fit_summary(summary)
 
 
 def named_sketches(labels: list[Any], names: list[str] | None, summary: TableSummary) -> dict[Any, Sketch]:
     return dict(zip(labels, summary.finite_sketches(names), strict=True))
-
-
-def model_for_workers(estimator: Any, named: bool) -> Any:
-    """Copy the estimator without what blocks do not need: sketches, more than one thread, and names for arrays."""
-    check_is_fitted(estimator)
-    getattr(estimator, "maps_", None)  # built here if they are not yet: once, not in every worker
-    model = copy(estimator)
-    for name in NOT_SENT if named else (*NOT_SENT, "feature_names_in_"):
-        vars(model).pop(name, None)
-    if model.n_jobs is None:
-        model.n_jobs = 1  # Dask uses the other cores for other blocks
-    if hasattr(model, "copy"):
-        model.copy = True  # never overwrite a block, which other tasks may use too
-    return model
 
 
 def map_block(block: Any, model: Any, *, method: str, width: int, dtype: Any, labels: Any) -> Any:
@@ -128,10 +110,10 @@ def map_block(block: Any, model: Any, *, method: str, width: int, dtype: Any, la
 def label_block(block: Any, boundaries: Float64Array) -> Any:
     """Assign the values of one block to their clusters."""
     if not hasattr(block, "iloc"):
-        return assign_clusters(_array_floats(np.asarray(block), "x").astype(float), boundaries)
+        return assign_clusters(as_numbers(np.asarray(block), "x").astype(float), boundaries)
     import pandas as pd
 
-    labels = assign_clusters(_series_floats(block, repr(block.name)).astype(float), boundaries)
+    labels = assign_clusters(_series_floats(block, block.name).astype(float), boundaries)
     return pd.Series(labels, index=block.index, name=block.name)
 
 

@@ -16,11 +16,11 @@ from kdi._sketch.partitions import Estimator, PartitionedEstimator, fit_partitio
 from kdi._sketch.sketch import Sketch
 from kdi._utils.public import public_in
 from kdi._utils.typing import BandwidthRule, Float64Array, KernelName
+from kdi._utils.validation import describe_type
 from kdi.spark._input import (
     check_frame,
     check_new_names,
     check_weight_column,
-    describe_type,
     find_columns,
     fitted_names,
     rename_by_position,

@@ -12,8 +12,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import BooleanType, NullType, NumericType
 from sklearn.utils.validation import check_is_fitted
 
-from kdi._utils.names import format_names
-from kdi._utils.validation import describe_columns
+from kdi._utils.errors import TableError
+from kdi._utils.names import check_available, format_names, not_unique_error
+from kdi._utils.validation import describe_type, non_numeric_error
 
 NUMERIC_TYPES = (NumericType, BooleanType, NullType)
 
@@ -27,12 +28,6 @@ def check_frame(table: Any, name: str = "table") -> None:
     raise TypeError(
         f"{name} must be a Spark DataFrame, got {describe_type(table)}; use the functions of kdi for tables in memory."
     )
-
-
-def describe_type(thing: Any) -> str:
-    """Describe an object by its library and class."""
-    library, name = type(thing).__module__.split(".")[0], type(thing).__name__
-    return f"a {name}" if library == "builtins" else f"a {library} {name}"
 
 
 def check_weight_column(weights: Any, name: str = "weights") -> None:
@@ -49,14 +44,10 @@ def rename_by_position(table: DataFrame) -> DataFrame:
 def find_columns(table: DataFrame, names: Sequence[Any], advice: str = "") -> list[int]:
     """Return the positions of columns, each of which must exist exactly once and be numeric."""
     available = table.columns
-    missing = [name for name in names if name not in available]
-    if missing:
-        raise ValueError(f"there is no column {format_names(missing)}; the columns are {format_names(available, 20)}.")
+    check_available(names, available)
     repeated = list(dict.fromkeys(name for name in names if available.count(name) > 1 or list(names).count(name) > 1))
     if repeated:
-        raise ValueError(
-            f"names of columns must be unique, but {format_names(repeated)} occurs more than once{advice}."
-        )
+        raise not_unique_error(repeated, advice=advice)
     places = [available.index(name) for name in names]
     types = [table.schema.fields[place].dataType for place in places]
     wrong = {
@@ -65,7 +56,7 @@ def find_columns(table: DataFrame, names: Sequence[Any], advice: str = "") -> li
         if not isinstance(kind, NUMERIC_TYPES)
     }
     if wrong:
-        raise ValueError(f"{describe_columns(wrong)}{advice}.")
+        raise non_numeric_error(wrong, names, advice)
     return places
 
 
@@ -73,8 +64,10 @@ def check_new_names(names: list[str], others: list[str]) -> None:
     """Raise if a new column would have the name of one of the others."""
     taken = [name for name in names if name in others]
     if taken:
-        raise ValueError(
-            f"the table already has a column {format_names(taken)}, which would then occur twice; rename it first."
+        raise TableError(
+            f"the table already has a column {format_names(taken)}, which would then occur twice",
+            column=taken[0],
+            advice="rename it first",
         )
 
 

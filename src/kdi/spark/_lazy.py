@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
 from functools import partial
 from typing import Any
 
@@ -12,6 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.functions import arrow_udf
 from pyspark.sql.types import FloatType
 
+from kdi._tables.streams import model_for_workers
 from kdi.spark._input import check_frame, check_new_names, find_columns, rename_by_position
 from kdi.spark._tasks import map_columns
 
@@ -28,7 +28,7 @@ def map_lazily(estimator: Any, method: str, X: DataFrame, inputs: list[str], out
     fields = X.schema.fields
     kind = "float" if all(isinstance(fields[place].dataType, FloatType) for place in places) else "double"
     returned = "struct<" + ", ".join(f"m{j}: {kind}" for j in range(len(outputs))) + ">"
-    function = column_function(partial(map_columns, model_for_workers(estimator), method, same_names), returned)
+    function = column_function(partial(map_columns, _model_for_tasks(estimator), method, same_names), returned)
     numbered = rename_by_position(X)
     result = numbered.select(
         *[numbered[f"c{place}"] for place in others],
@@ -52,14 +52,7 @@ def column_function(function: Callable[..., pa.Array], returned: str) -> Callabl
     return udf
 
 
-def model_for_workers(estimator: Any) -> Any:
-    """Copy the estimator for tasks: one thread, dense output, and no attributes that only further fitting needs."""
-    getattr(estimator, "maps_", None)  # built here if they are not yet: once, not in every task
-    model = copy(estimator)
-    for name in ("sketches_", "valleys_"):
-        vars(model).pop(name, None)
-    changes: dict[str, Any] = {"n_jobs": 1, "copy": False}
-    if getattr(model, "encode", None) == "onehot":
-        changes["encode"] = "onehot-dense"
-    vars(model).update({name: value for name, value in changes.items() if name in vars(model)})
-    return model
+def _model_for_tasks(estimator: Any) -> Any:
+    """Copy an estimator for the workers: one thread, since Spark runs one task per core, and dense output."""
+    changes: dict[str, Any] = {"encode": "onehot-dense"} if getattr(estimator, "encode", None) == "onehot" else {}
+    return model_for_workers(estimator, n_jobs=1, copy=False, **changes)

@@ -59,7 +59,7 @@ class SparkPartitions:
         chosen = default if columns is None else as_name_list(columns)
         if not chosen:
             raise ValueError("there are no columns to read; columns= must name at least one.")
-        places = find_columns(table, chosen, advice="; columns= selects the columns to read")
+        places = find_columns(table, chosen, advice="columns= selects the columns to read")
         weight_places = [] if weights is None else find_columns(table, [weights])
         self.names: list[str] | None = chosen
         self.n_columns = len(chosen)

@@ -87,5 +87,9 @@ def map_columns(model: Any, method: str, keep_null: bool, *columns: pa.Array) ->
 
 def label_column(boundaries: Float64Array, name: str, column: pa.Array) -> pa.Array:
     """Assign values to clusters; missing values become null."""
-    labels = assign_clusters(as_column(as_floats(column), f"column {name!r}"), boundaries)
+    try:
+        values = as_column(as_floats(column), f"column {name!r}")
+    except TableError as error:
+        raise TableError(error.problem, column=name) from None  # rows of a Spark DataFrame are not numbered
+    labels = assign_clusters(values, boundaries)
     return pa.array(labels.astype(np.int32), mask=labels < 0)
