@@ -114,7 +114,7 @@ class ScaledColumn {
             const double offset = position(k) - mean;
             square += offset * offset * m[0] + (step > 1 ? width * (2 * offset * m[1] + width * m[2]) : 0.0);
         }
-        std = std::sqrt(std::max(square, 0.0) / weight);
+        std = std::min(std::sqrt(std::max(square, 0.0) / weight), 0.5 * range);
     }
 
     const ColumnSummary* column_ = nullptr;
@@ -147,7 +147,9 @@ class MapBuilder {
                                                    : factor * scaled_.std;
         map.bandwidth = std::ldexp(bandwidth, -scaled_.shift);
         const double flatness = scaled_.range / bandwidth / options_.kernel.scale;
-        if (flatness < flat_range) {
+        if (scaled_.width > widest_cell && !std::isinf(factor)) {
+            set_straight(map, 1);
+        } else if (flatness < flat_range) {
             set_straight(map, flatness * flatness);
         } else if (bandwidth < vanishing_bandwidth) {
             set_ranks();

@@ -19,6 +19,8 @@ constexpr double flat_range = 1e-4;       // range / kernel bandwidth below whic
 constexpr double cell_tolerance = 1e-8;   // what the cells may contribute to the error of T (CELL_TOLERANCE)
 constexpr std::size_t few_values = 64;    // no more values than that are always kept as they are (FEW_VALUES)
 constexpr int max_cells_exponent = 19;    // 2^19 cells at most are filled side by side (MAX_CELLS)
+constexpr double widest_cell = 1048576;   // cells wider than so many ranges tell nothing about places within it (WIDEST_CELL)
+constexpr int smallest_number_exponent = -1074;  // of 2^e, the smallest positive number (LEAST_EXPONENT)
 
 struct Kernel {
     int order;  // 0 is the Gaussian
@@ -73,11 +75,13 @@ inline int ceil_log2(double x) {
     return std::frexp(x, &exponent) == 0.5 ? exponent - 1 : exponent;
 }
 
-// The exponent of the narrowest cells whose indices are safe in 64 bits for values up to this size.
+// The exponent of the narrowest cells whose indices are safe in 64 bits for values up to this size. Zero is in cell 0 however
+// narrow the cells are, so it allows the narrowest of all.
 inline int finest_exponent(double largest) {
+    if (largest == 0) return smallest_number_exponent;
     int exponent;
     std::frexp(largest, &exponent);
-    return exponent - 50;
+    return std::max(exponent - 50, smallest_number_exponent);
 }
 
 // The exponent of the widest cells within `width`, and of no more cells than may be filled; none where the values must be kept.

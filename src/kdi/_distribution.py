@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kdi._integral.bandwidth import bandwidth_factor
-from kdi._integral.integral import Integral, unit_sketch
+from kdi._integral.integral import Integral
 from kdi._integral.maps import CubicMap, inverse
 from kdi._integral.numpy_maps import build_cubic_map
 from kdi._numerics.kernels import Kernel, get_kernel
 from kdi._sketch.columns import sketch_array
-from kdi._sketch.sketch import Sketch
+from kdi._sketch.sketch import Sketch, unit_sketch
 from kdi._utils.public import public_in
 from kdi._utils.typing import BandwidthRule, Float64Array, KernelName
 from kdi._utils.validation import as_column, as_weights, check_some_weight

@@ -1,5 +1,7 @@
 """Integrals and lookup maps, which lie between a sketch and the transformer."""
 
+from math import floor, log2
+
 import numpy as np
 import oracle
 import pytest
@@ -37,8 +39,7 @@ def test_integral_of_cells_keeps_the_bound_of_the_sketch(name, kernel, order, sh
     """The error of T made of cells, each a Taylor expansion of third order, is within Sketch.error_bound."""
     values = sample(name, 20_000)
     bandwidth = oracle.spread(values)
-    sketch = Sketch.from_values(values, cell_width=bandwidth * share)
-    assert not sketch.is_exact
+    sketch = Sketch.exact(values).coarsened(floor(log2(bandwidth * share)))
     at = np.r_[values.min(), probes(values, 100), values.max()]
     integral = Integral.from_sketch(sketch, get_kernel(kernel, order), bandwidth)
     cdf, pdf = integral.at(at - values.min())

@@ -53,6 +53,11 @@ def columns(rng):
         "one far value last": np.append(normal[1:], 1e300),
         "far values first": np.append([1e12, -1e12], normal[2:]),
         "constant": np.full(N, 3.0),
+        "zeros among tiny": np.where(rng.uniform(size=N) < 0.5, 0.0, normal * 1e-200),
+        "zeros first": np.append(np.zeros(N // 2), normal[N // 2 :] * 1e-12),
+        "zeros last": np.append(normal[N // 2 :] * 1e-12, np.zeros(N // 2)),
+        "one zero far from the rest": np.append((1 + 1e-4 * normal[1:]) * 1e-16, 0.0),
+        "many subnormal": rng.integers(-900, 900, size=N) * 5e-324,
         "float32": normal.astype(np.float32),
         "holes": np.where(rng.uniform(size=N) < 0.3, np.nan, normal),
     }

@@ -9,6 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kdi import KDITransformer, Sketch
+from kdi._sketch import encoding
+from kdi._sketch.encoding import SKETCH_HEADER
 
 pytestmark = pytest.mark.numpy_core
 
@@ -98,6 +100,12 @@ def test_every_flipped_bit(data):
                 Sketch.from_bytes(bytes(damaged))
 
 
+@pytest.mark.parametrize("other", ["abc", None, 7, 1.5, [1, 2]])
+def test_what_is_not_bytes(other):
+    with pytest.raises(ValueError, match="data must be the bytes of a sketch"):
+        Sketch.from_bytes(other)
+
+
 def test_messages_tell_the_causes_apart():
     data = SKETCHES["exact"].to_bytes()
     newer = bytearray(data)
@@ -119,6 +127,82 @@ def test_random_bytes(data):
 
 def with_checksum(data):
     return data[:-4] + struct.pack("<I", zlib.crc32(data[:-4]))
+
+
+def assert_usable(sketch):
+    """Nothing that a sketch is for ends in another error than a ValueError."""
+    for other in (sketch, Sketch.from_values([0.0]), Sketch.from_values([-1.0, 3.0]), SKETCHES["cells"]):
+        try:
+            total = sketch + other
+        except ValueError:
+            continue
+        for _ in range(3):
+            total = total.merged(total)
+        assert Sketch.from_bytes(total.to_bytes()).count == total.count
+    if not sketch.count:
+        return
+    assert sketch.error_bound(1.0) >= 0
+    if sketch.range < np.inf:
+        assert sketch.minimum <= sketch.mean <= sketch.maximum
+        assert 0 <= sketch.std <= sketch.range
+    for alpha in (0, 0.5, 1e300):
+        try:
+            model = KDITransformer(alpha).fit_sketches([sketch])
+        except ValueError:
+            continue
+        levels = model.transform(np.linspace(0, 1, 9)[:, None] * (sketch.maximum - sketch.minimum) + sketch.minimum)
+        assert (np.diff(levels[:, 0]) >= 0).all()
+        assert ((levels >= 0) & (levels <= 1)).all()
+        assert np.isfinite(model.quantiles_).all()
+        assert 0 <= model.error_bound_[0] <= 1
+
+
+def forged(sketch, **fields):
+    """Return the bytes of a sketch with other fields and the right checksum."""
+    return encoding.pack(**{**sketch.__getstate__(), **fields})
+
+
+CELLS = SKETCHES["cells"]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        with_checksum(SKETCH_HEADER.pack(b"KDIS", 1, 1, 1038, 0, 0, 0, np.nan, np.nan) + bytes(4)),
+        forged(CELLS, count=2**64 - 1),
+        forged(CELLS, missing=2**64 - 1),
+        forged(Sketch(), missing=2**53 + 1),
+        forged(CELLS, minimum=0.0, maximum=1e-300, exponent=1000, keys=CELLS.keys[:1] * 0, moments=CELLS.moments[:1]),
+        forged(CELLS, minimum=5.0, maximum=5.0, exponent=1, keys=CELLS.keys[:1] * 0 + 2, moments=CELLS.moments[:1]),
+        forged(CELLS, exponent=-1074),
+        forged(CELLS, exponent=-32768),
+        forged(CELLS, exponent=1023),
+        forged(CELLS, moments=CELLS.moments * 1e306),
+        forged(CELLS, moments=CELLS.moments * [1, 2, 1, 1]),
+        forged(CELLS, keys=CELLS.keys + 2**60),
+    ],
+)
+def test_forged_fields_are_refused(data):
+    with pytest.raises(ValueError, match="damaged"):
+        Sketch.from_bytes(data)
+
+
+@pytest.mark.parametrize("name", SKETCHES)
+@pytest.mark.parametrize("count", [2**53 - 1, 2**53])
+def test_the_largest_counts(name, count):
+    sketch = SKETCHES[name]
+    if sketch.count:
+        sketch = Sketch.from_bytes(forged(sketch, count=count, missing=count))
+        assert_usable(sketch)
+        assert (sketch + sketch).count == 2**53
+
+
+def test_tiny_weights(rng):
+    """Moments of subnormal weights are rounded with every value, and yet read back."""
+    for width in (0.5, 2.0**-20):
+        values, weights = rng.integers(0, 400, size=2000) * width, rng.integers(1, 5, size=2000) * 5e-324
+        sketch = Sketch.exact(values, weights).coarsened(-1)
+        assert_usable(Sketch.from_bytes(sketch.to_bytes()))
 
 
 @settings(max_examples=500)
@@ -143,3 +227,4 @@ def test_forged_bytes_are_refused_or_usable(data, patches):
     assert sketch.count == 0 or sketch.minimum <= sketch.maximum
     assert sketch.weight >= 0
     assert (sketch + Sketch()).count == sketch.count
+    assert_usable(sketch)

@@ -176,6 +176,20 @@ class TestAdding:
         with pytest.raises(TypeError):
             Sketch.from_values([1.0]) + np.array(2.0).tolist()
 
+    @pytest.mark.parametrize("unit", [5e-324, 1e-300, 1e-12, 1.0, 1e300])
+    def test_zeros_of_another_part(self, unit, rng):
+        values = rng.integers(-(10**6), 10**6, size=50_000) * unit
+        part, zeros = Sketch.from_values(values), Sketch.from_values(np.zeros(7))
+        whole = Sketch.from_values(np.append(values, np.zeros(7)))
+        assert_same(part + zeros, whole)
+        assert_same(zeros + part, whole)
+        assert_same(zeros + zeros, Sketch.from_values(np.zeros(14)))
+
+    def test_weights_whose_sum_overflows(self):
+        half = Sketch.from_values([1.0, 2.0], [1e308, 1.0])
+        with pytest.raises(ValueError, match="weights"):
+            half + half
+
     @pytest.mark.parametrize("shift", [0.0, 1e9, -1e9, 1e15])
     def test_far_from_zero(self, shift, rng):
         halves = np.round(rng.normal(size=(2, 60_000)) * 1000, 3) + shift
@@ -222,6 +236,43 @@ class TestInput:
     def test_bad_cell_width(self, bad):
         with pytest.raises(ValueError, match="cell_width"):
             Sketch.from_values([1.0, 2.0], cell_width=bad)
+
+
+class TestCellWidth:
+    @pytest.mark.parametrize("cell_width", [1e-9, 0.3, np.nextafter(0.25, 0), 0.25])
+    def test_no_cell_is_wider(self, cell_width, rng):
+        values = np.append(rng.normal(size=200_000), 1e4)
+        sketch = Sketch.from_values(values, cell_width=cell_width)
+        assert sketch.cell_width <= cell_width
+        assert sketch.weight == len(values)
+        if cell_width > 1e-9:
+            assert sketch.cell_width > cell_width / 2
+
+    @pytest.mark.parametrize("values", [[1.0, 2.0, 4.0], [0.0, 1e300], [5e-324, 0.0, -5e-324]])
+    def test_few_values_are_kept(self, values):
+        assert Sketch.from_values(values, cell_width=1.0).is_exact
+
+    def test_cells_are_no_wider_than_the_range(self, rng):
+        values = rng.uniform(size=1000) * 1e-300
+        sketch = Sketch.from_values(values, cell_width=1e300)
+        assert 0 < sketch.cell_width <= sketch.range
+        assert_allclose([sketch.mean, sketch.std], [values.mean(), oracle.spread(values * 1e300) * 1e-300], rtol=1e-12)
+
+
+@pytest.mark.parametrize("weight", [5e-324, 1e-320, 1e-300, 1e300])
+@pytest.mark.parametrize("scale", [1e-320, 1e-300, 1e-150, 1e150, 1e308])
+def test_mean_and_std_at_any_magnitude(scale, weight, rng):
+    values = rng.uniform(-1, 1, size=50) * scale
+    sketch = Sketch.from_values(values, rng.integers(1, 9, size=50) * weight)
+    exact = [(Fraction(x), Fraction(w)) for x, w in zip(sketch.keys, sketch.moments[:, 0], strict=True)]
+    total = sum(w for _, w in exact)
+    mean = sum(x * w for x, w in exact) / total
+    variance = sum((x - mean) ** 2 * w for x, w in exact) / total
+    unit = Fraction(scale)
+    assert sketch.mean == pytest.approx(float(mean), rel=1e-12, abs=max(1e-12 * scale, 5e-324))
+    assert (Fraction(sketch.std) / unit) ** 2 == pytest.approx(
+        float(variance / unit**2), rel=1e-3 if scale < 1e-310 else 1e-12
+    )
 
 
 @pytest.mark.parametrize("scale", [1e-310, 1e-300, 1e-100, 1e100, 1e300, 1e308])

@@ -9,7 +9,6 @@ linear in cells and knots (cpp/filter.hpp).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import frexp, ldexp
 
 import numpy as np
 
@@ -34,20 +33,6 @@ def rounding_error(kernel: Kernel, n_cells: int, relative_range: float = 0.0) ->
     rounded relative to the range.
     """
     return 2e-13 + (5e-16 if kernel.order else 4e-15) * n_cells + 4e-16 * kernel.peak * relative_range / kernel.scale
-
-
-def unit_sketch(sketch: Sketch) -> tuple[Sketch, int]:
-    """Return a sketch in units of 2**-shift, in which its range is between 1/2 and 1, and the shift.
-
-    What is computed from it is exact to rounding however large or small the values are.
-    """
-    shift = -frexp(sketch.range)[1]
-    if sketch.exponent is None:
-        keys, exponent = np.ldexp(sketch.keys, shift), None
-    else:
-        keys, exponent = sketch.keys, sketch.exponent + shift
-    ends = ldexp(sketch.minimum, shift), ldexp(sketch.maximum, shift)
-    return Sketch(*ends, sketch.count, sketch.missing, exponent, keys, sketch.moments), shift
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,12 +7,20 @@ from math import ceil, fmod, inf, isinf
 
 import numpy as np
 
-from kdi._integral.integral import Integral, unit_sketch
+from kdi._integral.integral import Integral
 from kdi._integral.maps import ColumnMap, CubicMap, bounded_slopes, build_linear_map, unit_and_scale
 from kdi._numerics.backend import core
 from kdi._numerics.kernels import Kernel
-from kdi._sketch.cells import CELL_TOLERANCE, LINEAR_RANGE, cell_width_for, keeps_values, least_total, width_exponent
-from kdi._sketch.sketch import Sketch
+from kdi._sketch.cells import (
+    CELL_TOLERANCE,
+    LINEAR_RANGE,
+    WIDEST_CELL,
+    cell_width_for,
+    keeps_values,
+    least_total,
+    width_exponent,
+)
+from kdi._sketch.sketch import Sketch, unit_sketch
 from kdi._utils.typing import Float64Array
 
 KNOT_TOLERANCE = 5e-7  # what the knots may contribute to the error of T: with the cells, the whole stays below 1e-6
@@ -37,12 +45,15 @@ def numpy_map(
         return build_linear_map(ends, np.zeros(2), 0.0), np.nan
     if not sketch.range > 0:
         return build_linear_map(ends, np.array([0.0, 1.0]), 0.0), factor if is_bandwidth else factor * 0.0
+    built: ColumnMap
     scaled, shift = unit_sketch(sketch)
     # Uneven weights can let the deviation underflow, and infinity * 0 is NaN.
     bandwidth = inf if isinf(factor) else _ldexp(factor, shift) if is_bandwidth else factor * scaled.std
     flatness = scaled.range / bandwidth / kernel.scale if bandwidth else inf
-    if flatness < LINEAR_RANGE:
-        built: ColumnMap = build_linear_map(ends, np.array([0.0, 1.0]), flatness**2)
+    if scaled.cell_width > WIDEST_CELL and factor < inf:
+        built = build_linear_map(ends, np.array([0.0, 1.0]), 1.0)
+    elif flatness < LINEAR_RANGE:
+        built = build_linear_map(ends, np.array([0.0, 1.0]), flatness**2)
     elif bandwidth < VANISHING_BANDWIDTH:
         error = 0.0 if factor else _rank_error(scaled)
         built = _lines_through_values(sketch, _ranks(scaled), error, factor > 0, max_knots)
@@ -65,7 +76,8 @@ def _ranks(scaled: Sketch) -> Float64Array:
 def _rank_error(scaled: Sketch) -> float:
     """Bound the error of ranks of cells, both in the rank itself and in the total."""
     mass = scaled.moments[:, 0]
-    return 0.0 if scaled.is_exact else float(2 * mass.max() / (scaled.weight - 0.5 * (mass[0] + mass[-1])))
+    inner = scaled.weight - 0.5 * float(mass[0] + mass[-1])
+    return 0.0 if scaled.is_exact else 2 * float(mass.max()) / inner if inner else inf
 
 
 def _map_at(

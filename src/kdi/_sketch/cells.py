@@ -6,7 +6,7 @@ max|G''''|, whatever the data: the bound is known before a single value is seen.
 
 from __future__ import annotations
 
-from math import ceil, floor, frexp, ldexp, log2
+from math import floor, frexp, inf, ldexp
 from typing import NamedTuple
 
 from kdi._numerics.kernels import Kernel
@@ -16,6 +16,9 @@ MAX_CELLS = 2**19  # cells that a column may span while it is being filled (32 b
 # Range/bandwidth below which T is a straight line, as for min-max, up to an error of the square of this number.
 LINEAR_RANGE = 1e-4
 DEFAULT_CAPACITY = 2**15  # distinct values, or occupied cells, that a sketch of unknown purpose keeps
+LEAST_EXPONENT = -1074  # of 2**e, the smallest positive number: no two numbers are closer
+WIDEST_CELL = 2.0**20  # cells wider than so many ranges of the column tell nothing about places within it
+MAX_COUNT = 2**53  # floats hold all integers up to this one
 MAX_TABLE_CELLS = 2**23  # cells that the sketches of a table may keep together while its partitions are read
 MIN_COLUMN_CELLS = 2**11  # cells that every column may keep, however many columns there are
 LARGE_COUNT = 2e8  # number of values up to which the capacity for an alpha is enough whatever the data
@@ -47,15 +50,24 @@ def cell_width_for(kernel: Kernel, bandwidth: float, value_range: float) -> floa
 
 def width_exponent(width: float, low: float, high: float) -> int | None:
     """Return the exponent of the widest cells within `width` and MAX_CELLS; None where the values must be kept."""
-    if not (width > 0 and 1e-270 < high - low < 1e270):  # powers of two outside the normal numbers are avoided
+    if not (width > 0 and 0 < high - low < inf):
         return None
-    exponent = max(floor(log2(width)), ceil(log2((high - low) / MAX_CELLS)))
+    mantissa, above = frexp(high - low)
+    exponent = max(floor_log2(width), above - (mantissa == 0.5) - floor_log2(MAX_CELLS))
     return None if exponent < finest_exponent(max(abs(low), abs(high))) else exponent
 
 
+def floor_log2(width: float) -> int:
+    """Return the largest integer e such that 2**e <= width, without the rounding of a logarithm."""
+    return frexp(width)[1] - 1
+
+
 def finest_exponent(largest: float) -> int:
-    """Return the exponent of the narrowest cells whose indices are safe in 64 bits; hardly two numbers share one."""
-    return frexp(largest)[1] - 50
+    """Return the exponent of the narrowest cells whose indices are safe in 64 bits; hardly two numbers share one.
+
+    Zero is in cell 0 however narrow the cells are, so it allows the narrowest of all.
+    """
+    return max(frexp(largest)[1] - 50, LEAST_EXPONENT) if largest else LEAST_EXPONENT
 
 
 def cell_of(value: float, exponent: int) -> int:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import struct
 import zlib
+from typing import Any
 
 import numpy as np
 
+from kdi._sketch.cells import LEAST_EXPONENT, MAX_COUNT, WIDEST_CELL
 from kdi._utils.typing import Float64Array, Int64Array
 
 SKETCH_HEADER = struct.Struct("<4sBBhQQQdd")
@@ -36,7 +38,10 @@ def pack(
 
 def unpack(data: bytes) -> Fields:
     """Decode and check the fields of a sketch that `pack` encoded."""
-    data = bytes(memoryview(data))
+    try:
+        data = bytes(memoryview(data))
+    except TypeError:
+        raise ValueError(f"data must be the bytes of a sketch, got {type(data).__name__}.") from None
     if len(data) < SKETCH_HEADER.size + 4 or data[:4] != SKETCH_MAGIC:
         raise ValueError("data is not a sketch: its header is missing.")
     _, version, kind, power, n, count, missing, minimum, maximum = SKETCH_HEADER.unpack_from(data)
@@ -68,10 +73,18 @@ def is_consistent(
     moments: Float64Array,
 ) -> bool:
     """Tell whether some column could have these fields; a checksum can be forged."""
+    if max(count, missing) > MAX_COUNT:
+        return False
     if not len(keys):
-        return count == 0 and bool(np.isnan([low, high]).all())
-    with np.errstate(over="ignore"):
-        weight = moments[:, 0].sum()
+        return count == 0 and exponent is None and bool(np.isnan([low, high]).all())
+    with np.errstate(all="ignore"):
+        return _is_consistent_with_values(low, high, count, exponent, keys, moments)
+
+
+def _is_consistent_with_values(
+    low: float, high: float, count: int, exponent: int | None, keys: Any, moments: Float64Array
+) -> bool:
+    weight = moments[:, 0].sum()
     if not (
         np.isfinite(moments).all()
         and np.isfinite(weight)
@@ -83,11 +96,14 @@ def is_consistent(
         return False
     if exponent is None:
         return bool(np.isfinite(keys).all()) and (keys[0], keys[-1]) == (low, high)
-    # Cells must have a width, and indices that are exact as floats too.
-    if not -1100 <= exponent <= 1023 or max(abs(int(keys[0])), abs(int(keys[-1]))) > 2**53:
+    # Cells must have a width that suits the range, and indices that are exact as floats too.
+    if not LEAST_EXPONENT <= exponent <= 1023 or max(abs(int(keys[0])), abs(int(keys[-1]))) > 2**53:
         return False
-    # No offset from a cell's centre exceeds one half.
-    if (abs(moments) > moments[:, :1] * 0.5 ** np.arange(4) * (1 + 1e-9)).any():
+    if not 2.0**exponent / WIDEST_CELL <= high - low:
+        return False
+    # No offset from a cell's centre exceeds one half, but tiny weights are rounded with every value.
+    rounding = 2 * count * 2.0**LEAST_EXPONENT
+    if (abs(moments) > moments[:, :1] * 0.5 ** np.arange(4) * (1 + 1e-9) + rounding).any():
         return False
     ends = np.array([low, high])
     positions = np.ldexp(ends, -exponent)

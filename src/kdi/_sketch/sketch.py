@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from math import inf, isfinite, sqrt
+from math import frexp, inf, isfinite, ldexp, sqrt
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,17 @@ from numpy.typing import ArrayLike
 from kdi._numerics.backend import core
 from kdi._numerics.kernels import get_kernel
 from kdi._sketch import encoding
-from kdi._sketch.cells import SketchCapacity, cell_error, finest_exponent, keeps_values, least_total, width_exponent
+from kdi._sketch.cells import (
+    MAX_COUNT,
+    WIDEST_CELL,
+    SketchCapacity,
+    cell_error,
+    finest_exponent,
+    floor_log2,
+    keeps_values,
+    least_total,
+    width_exponent,
+)
 from kdi._utils.public import public_in
 from kdi._utils.typing import Float64Array, FloatArray, Int64Array
 from kdi._utils.validation import as_column, as_weights, valid_values
@@ -89,8 +99,9 @@ class Sketch:
         weights : array-like of shape (n,), optional
             A weight of 2 repeats a value, a weight of 0 removes it.
         cell_width : float, optional
-            Largest width of the cells. By default the distinct values are kept or, if there are more than 32768, the
-            narrowest cells of which no more than that are occupied.
+            Largest width of the cells; the distinct values are kept where they are few, or no more than there would be
+            cells. By default they are kept or, if there are more than 32768, the narrowest cells of which no more than
+            that are occupied.
         """
         column = as_column(values)
         mass = as_weights(weights, len(column), "weights")
@@ -99,8 +110,10 @@ class Sketch:
         sketch = Sketch.exact(column, mass)
         if cell_width is None:
             return sketch.limited_to(SketchCapacity())
-        exponent = width_exponent(cell_width, sketch.minimum, sketch.maximum)
-        return sketch if exponent is None else sketch.coarsened(exponent)
+        exponent = floor_log2(min(cell_width, sketch.range))  # in wider cells, moments would lose digits
+        if not sketch.count or exponent < finest_exponent(max(abs(sketch.minimum), abs(sketch.maximum))):
+            return sketch
+        return sketch if keeps_values(exponent, sketch.range, len(sketch)) else sketch.coarsened(exponent)
 
     @classmethod
     def exact(cls, column: FloatArray, weights: Float64Array | None = None) -> Sketch:
@@ -131,6 +144,8 @@ class Sketch:
     def __add__(self, other: Sketch) -> Sketch:
         if not isinstance(other, Sketch):
             return NotImplemented
+        if self.weight + other.weight == inf:
+            raise ValueError("the sum of the weights of both sketches must be finite; it overflows.")
         return self.merged(other).limited_to(SketchCapacity())
 
     def __radd__(self, other: object) -> Sketch:
@@ -173,30 +188,35 @@ class Sketch:
     @property
     def mean(self) -> float:
         """Mean of the values, exact up to rounding."""
-        return self.minimum + self._centre_and_std[0]
+        return self._mean_and_std[0]
 
     @property
     def std(self) -> float:
         """Standard deviation (ddof=0), exact up to rounding."""
-        return self._centre_and_std[1]
+        return self._mean_and_std[1]
 
     @cached_property
-    def _centre_and_std(self) -> tuple[float, float]:
-        """The mean less the minimum, and the standard deviation."""
+    def _mean_and_std(self) -> tuple[float, float]:
         if not self.count or not self.range:
-            degenerate = 0.0 if self.count else float("nan")
-            return degenerate, degenerate
-        # Relative to the range: squares of very large or very small numbers would overflow.
-        positions, width, mass = self.offsets / self.range, self.cell_width / self.range, self.moments[:, 0]
-        sums = (self.moments.T @ np.ones(len(self))).tolist()
-        centre = float(positions @ mass) / sums[0]
-        if not self.is_exact:
-            centre += width * sums[1] / sums[0]
+            return self.minimum, 0.0 if self.count else float("nan")
+        scaled, shift = unit_sketch(self)
+        if scaled.cell_width > WIDEST_CELL:  # the moments say nothing about places within the range
+            return 0.5 * self.minimum + 0.5 * self.maximum, 0.25 * self.maximum - 0.25 * self.minimum
+        positions, width, mass = scaled.offsets, scaled.cell_width, scaled.moments[:, 0]
+        sums = (scaled.moments.T @ np.ones(len(self))).tolist()
+        centre = float(positions @ mass) / sums[0]  # roughly; what is left is much smaller, and so is its rounding
         positions -= centre
+        rest = float(positions @ mass)
+        if not self.is_exact:
+            rest += width * sums[1]
+        centre += rest / sums[0]
+        positions -= rest / sums[0]
         square = float(positions * positions @ mass)
         if not self.is_exact:
-            square += 2 * width * float(positions @ self.moments[:, 1]) + width**2 * sums[2]
-        return centre * self.range, sqrt(max(square, 0.0) / sums[0]) * self.range
+            square += 2 * width * float(positions @ scaled.moments[:, 1]) + width**2 * sums[2]
+        centre = min(max(centre, 0.0), scaled.range)  # rounding, or moments that are forged
+        std = min(sqrt(max(square, 0.0) / sums[0]), 0.5 * scaled.range)
+        return min(ldexp(scaled.minimum + centre, -shift), self.maximum), ldexp(std, -shift)
 
     @cached_property
     def offsets(self) -> Float64Array:
@@ -211,7 +231,7 @@ class Sketch:
         """Return both sketches merged, in the coarser cells of the two and without limit on their number."""
         if not other.count or not self.count:
             full = self if self.count else other
-            return replace(full, missing=self.missing + other.missing)
+            return replace(full, missing=min(self.missing + other.missing, MAX_COUNT))
         exponents = [one.exponent for one in (self, other) if one.exponent is not None]
         if exponents:
             # However far out the other's values lie, the indices of their cells must remain exact integers.
@@ -222,8 +242,8 @@ class Sketch:
         return Sketch(
             min(self.minimum, other.minimum),
             max(self.maximum, other.maximum),
-            self.count + other.count,
-            self.missing + other.missing,
+            min(self.count + other.count, MAX_COUNT),
+            min(self.missing + other.missing, MAX_COUNT),
             left.exponent,
             keys,
             moments,
@@ -266,7 +286,9 @@ class Sketch:
         chosen = get_kernel(kernel, order)
         if self.is_exact:
             return 0.0
-        return 2 * cell_error(chosen, self.cell_width / bandwidth) / least_total(chosen, self.range / bandwidth)
+        error = cell_error(chosen, self.cell_width / bandwidth)
+        total = least_total(chosen, self.range / bandwidth)
+        return 2 * error / total if total else float(error > 0)
 
     def to_bytes(self) -> bytes:
         """Encode the sketch as bytes: versioned, little-endian, with a checksum."""
@@ -289,6 +311,23 @@ class Sketch:
         if finest is None:  # the narrowest cells that separate neighbouring numbers
             finest = finest_exponent(max(abs(self.minimum), abs(self.maximum)))
         return self.coarsened(finest + core.doublings(self.keys, finest, capacity.cells))
+
+
+def unit_sketch(sketch: Sketch) -> tuple[Sketch, int]:
+    """Return a sketch in units of 2**-shift, in which its range is between 1/2 and 1, and the shift.
+
+    What is computed from it is exact to rounding however large or small the values are. Weights are scaled by a power
+    of two where their sums could overflow or lose digits.
+    """
+    shift = -frexp(sketch.range)[1] if sketch.range < inf else -1025
+    if sketch.exponent is None:
+        keys, exponent = np.ldexp(sketch.keys, shift), None
+    else:
+        keys, exponent = sketch.keys, sketch.exponent + shift
+    largest = frexp(float(sketch.moments[:, 0].max()))[1]
+    moments = np.ldexp(sketch.moments, -largest) if largest > 900 or largest < -400 else sketch.moments
+    ends = ldexp(sketch.minimum, shift), ldexp(sketch.maximum, shift)
+    return Sketch(*ends, sketch.count, sketch.missing, exponent, keys, moments), shift
 
 
 def _add_equal(

@@ -49,7 +49,8 @@ def disk_full_context(target: str, temporary: str | None = None) -> Iterator[Non
 @contextmanager
 def atomic_write(path: str) -> Iterator[str]:
     """Yield the name of a temporary file beside `path`, which replaces `path` if the block ends without an error."""
-    temporary = os.path.join(os.path.dirname(path), f".{os.path.basename(path)[:200]}.{token_hex(8)}.tmp")
+    name = os.fsencode(os.path.basename(path))[:200].decode(errors="ignore")  # file systems limit the bytes of a name
+    temporary = os.path.join(os.path.dirname(path), f".{name}.{token_hex(8)}.tmp")
     try:
         with disk_full_context(path, temporary):
             yield temporary
