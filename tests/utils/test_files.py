@@ -23,6 +23,14 @@ def test_the_file_appears_at_the_end(path):
     assert os.listdir(os.path.dirname(path)) == ["out.csv"]
 
 
+@pytest.mark.parametrize("name", ["ä" * 120 + ".parquet", "x" + "日" * 82 + ".csv", "a" * 251 + ".csv"])
+def test_a_name_as_long_as_file_systems_allow(tmp_path, name):
+    target = os.path.realpath(tmp_path / name)
+    with atomic_write(target) as temporary:
+        Path(temporary).write_text("new")
+    assert os.listdir(tmp_path) == [name]
+
+
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
 def test_an_error_leaves_the_old_file(error, path):
     Path(path).write_text("old")

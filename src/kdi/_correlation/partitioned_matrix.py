@@ -24,6 +24,7 @@ from kdi._numerics.kernels import Kernel, get_kernel
 from kdi._sketch.cells import MAX_TABLE_CELLS, MIN_COLUMN_CELLS, cell_width_for, keeps_values, width_exponent
 from kdi._sketch.partitions import Chunk, MappedPartitions, PartitionedTable, sketch_for_alphas
 from kdi._sketch.sketch import Sketch
+from kdi._utils.errors import SourceChangedError
 from kdi._utils.typing import Float64Array, FloatArray, KernelName
 
 EXACT = 1e-10  # tolerance of the knots of columns that are integrated exactly in memory
@@ -93,6 +94,9 @@ def correlate_partitioned(table: PartitionedTable, alpha: Any, kernel: Kernel, m
     found = ColumnCorrelations.empty(table.n_columns)
     found.infinite[:] = np.array(summary.infinite) > 0
     counts = table.reduce(partial(_count_rows, n_columns=table.n_columns), PairSums.plus)
+    expected = np.array([sketch.count for sketch in summary.sketches])
+    if (np.diag(counts.n_rows) != expected)[~found.infinite].any():
+        raise SourceChangedError("two readings found different numbers of values")
     found.n[:] = counts.weight
     maps = {(j, j): CentredLevels.from_sketch(one, alphas[j], kernel) for j, one in enumerate(summary.sketches)}
     incomplete = [
@@ -110,6 +114,10 @@ def correlate_partitioned(table: PartitionedTable, alpha: Any, kernel: Kernel, m
             for pair, one in zip(pairs, sketches, strict=True)
         }
     sums = table.reduce(partial(sum_products, n_columns=table.n_columns, maps=maps), PairSums.plus)
+    finite = np.ix_(~found.infinite, ~found.infinite)
+    changed = abs(sums.weight - counts.weight)[finite] > 1e-6 * counts.weight[finite]
+    if (changed & ~np.eye(len(changed), dtype=bool)).any():
+        raise SourceChangedError("two readings found pairs of different weight")
     correlate_sums(found, counts.n_rows, sums, maps, min_periods)
     return found
 

@@ -19,9 +19,9 @@ import numpy as np
 from kdi._numerics.kernels import Kernel, get_kernel
 from kdi._sketch.builder import SketchBuilder
 from kdi._sketch.cells import LARGE_COUNT, SketchCapacity, capacity_for, cell_width_for, width_exponent
-from kdi._sketch.columns import ColumnStats, sketch_columns
+from kdi._sketch.columns import ColumnStats, scan_columns, sketch_columns
 from kdi._sketch.sketch import Sketch
-from kdi._utils.errors import WeightsError
+from kdi._utils.errors import SourceChangedError, WeightsError
 from kdi._utils.threads import count_threads
 from kdi._utils.typing import Float64Array, FloatArray
 from kdi._utils.validation import NO_ROWS, check_finite
@@ -272,24 +272,67 @@ def _sketch_again(table: PartitionedTable, sketches: list[Sketch], widths: dict[
     fields = [[one.minimum, one.maximum, one.count, one.weight, one.std, one.missing, 0.0] for one in first_pass]
     stats = ColumnStats(*np.array(fields, dtype=float).T)
     second_pass = table.reduce(
-        partial(_sketch_chunks, columns=columns, stats=stats, widths=np.array(list(widths.values()))), _merge_sketches
+        partial(_sketch_chunks, columns=columns, stats=stats, widths=np.array(list(widths.values()))), _merge_readings
     )
     for j, before, after in zip(columns, first_pass, second_pass, strict=True):
+        _check_unchanged(before, after, str(j) if table.names is None else repr(table.names[j]))
         totals = {name: getattr(before, name) for name in ("minimum", "maximum", "count", "missing")}
-        sketches[j] = replace(after, **totals)
+        sketches[j] = replace(after.sketch, **totals)
+
+
+@dataclass
+class SecondReading:
+    """A column's sketch from a second reading, whose counts and extremes are those of the first, and its own."""
+
+    sketch: Sketch
+    minimum: float = np.inf
+    maximum: float = -np.inf
+    count: int = 0
+    missing: int = 0
+
+    def merged(self, other: SecondReading) -> SecondReading:
+        return SecondReading(
+            self.sketch.merged(other.sketch),
+            min(self.minimum, other.minimum),
+            max(self.maximum, other.maximum),
+            self.count + other.count,
+            self.missing + other.missing,
+        )
 
 
 def _sketch_chunks(
     chunks: Iterable[Chunk], columns: list[int], stats: ColumnStats, widths: Float64Array
-) -> list[Sketch]:
-    sketches = [Sketch()] * len(columns)
+) -> list[SecondReading]:
+    readings = [SecondReading(Sketch())] * len(columns)
     for chunk, weights in chunks:
         for k, j in enumerate(columns):
-            own_stats = ColumnStats(*(field[k : k + 1] for field in stats))
-            sketch = sketch_columns(chunk[j][:, None], weights, own_stats, widths[k : k + 1])[0]
-            sketches[k] = sketches[k].merged(sketch)
-    return sketches
+            block = chunk[j][:, None]
+            own_stats, found = ColumnStats(*(field[k : k + 1] for field in stats)), scan_columns(block, weights)
+            low, high, count, missing = (
+                field[0].item() for field in (found.minimum, found.maximum, found.counts, found.missing)
+            )
+            # Cells are laid out between the extremes of the first reading; other values show that the source changed.
+            expected = own_stats.minimum[0] <= low and high <= own_stats.maximum[0]
+            sketch = sketch_columns(block, weights, own_stats, widths[k : k + 1])[0] if expected else Sketch()
+            readings[k] = readings[k].merged(SecondReading(sketch, low, high, int(count), int(missing)))
+    return readings
 
 
-def _merge_sketches(some: list[Sketch], others: list[Sketch]) -> list[Sketch]:
+def _merge_readings(some: list[SecondReading], others: list[SecondReading]) -> list[SecondReading]:
     return [one.merged(other) for one, other in zip(some, others, strict=True)]
+
+
+def _check_unchanged(before: Sketch, after: SecondReading, column: str) -> None:
+    """Raise if the two readings of a column did not find the same values, as far as their summaries tell."""
+    sketch = after.sketch
+    first = f"{before.count} values from {before.minimum} to {before.maximum} and {before.missing} missing"
+    second = f"{after.count} values from {after.minimum} to {after.maximum} and {after.missing} missing"
+    rounding = 1e-9 + before.count * 2.0**-52
+    if first == second and not abs(sketch.weight - before.weight) <= rounding * before.weight:
+        first, second = f"values of total weight {before.weight}", f"of {sketch.weight}"
+    elif first == second:
+        # The extremes of `sketch` are those of the first reading.
+        if abs(sketch.mean - before.mean) <= rounding * before.range:
+            return
+        first, second = f"values of mean {before.mean}", f"of {sketch.mean}"
+    raise SourceChangedError(f"column {column} had {first} at first, and then {second}")

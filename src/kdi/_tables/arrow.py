@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as arrow_types
 
+from kdi._utils.errors import SourceChangedError
 from kdi._utils.typing import FloatArray
 from kdi._utils.validation import non_numeric_error
 
@@ -84,7 +85,10 @@ def conform_batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     if batch.schema.equals(schema, check_metadata=True):
         return batch
     columns = []
+    names = set(batch.schema.names)
     for field in schema:
+        if field.name not in names:
+            raise SourceChangedError(f"column {field.name!r} is missing now")
         column = batch.column(field.name)
         if column.type != field.type:
             column = pc.cast(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from kdi._tables.sources import open_source
-from kdi._utils.errors import TableError, WeightsError
+from kdi._utils.errors import SourceChangedError, TableError, WeightsError
 from kdi._utils.names import features_and_weights
 from kdi._utils.typing import Float64Array
 from kdi._utils.validation import as_numbers, as_weights
@@ -55,6 +55,7 @@ class ArrowPartitions:
         check_numeric_columns(self.source.schema)
         self.schema = select_fields(self.source.schema, features)
         self._weights = self._read_weights(weights)
+        self._n_rows_read: int | None = None
 
     @property
     def names(self) -> list[str]:
@@ -91,6 +92,9 @@ class ArrowPartitions:
             yield columns, weights
         if self._weights is not None and self._weights.ndim and len(self._weights) != start:
             raise self._wrong_length(len(self._weights), str(start))
+        if self._n_rows_read not in (None, start):
+            raise SourceChangedError(f"it had {self._n_rows_read} rows at first, and then {start}")
+        self._n_rows_read = start
 
     def _read_weights(self, weights: Any) -> Float64Array | None:
         """Check weights that were given as an array; return None if they are a column."""

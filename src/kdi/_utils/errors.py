@@ -84,3 +84,14 @@ class WeightsError(ValueError):
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self.argument, self.text)
+
+
+class SourceChangedError(ValueError):
+    """A source whose second reading found something else than the first."""
+
+    def __init__(self, difference: str) -> None:
+        self.difference = difference
+        super().__init__(f"the source changed while it was read: {difference}; read a copy that nothing writes to.")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.difference,)
