@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from kdi._integral.bandwidth import bandwidth_factor
 from kdi._integral.integral import Integral
-from kdi._integral.maps import CubicMap, inverse
+from kdi._integral.maps import PackedMaps, inverse
 from kdi._integral.numpy_maps import build_cubic_map
 from kdi._numerics.kernels import Kernel, get_kernel
 from kdi._sketch.columns import sketch_array
@@ -128,15 +128,16 @@ class KDE1D:
         """
         levels = np.asarray(np.random.default_rng(rng).uniform(size=size))
         out = np.empty((levels.size, 1))
-        inverse([self._map], levels.reshape(-1, 1), out, "clip")
+        inverse(self._maps, levels.reshape(-1, 1), out, "clip")
         return self._values(out.reshape(levels.shape) - self._integral.low)
 
     @cached_property
-    def _map(self) -> CubicMap:
-        """The cdf as a map, as far out as its tails exceed 1e-12."""
+    def _maps(self) -> PackedMaps:
+        """The cdf as the map of one column, as far out as its tails exceed 1e-12."""
         kernel = self._integral.kernel
         reach = (40 + 4 * kernel.order if kernel.order else 7) * kernel.scale * self._integral.bandwidth
-        return build_cubic_map(self._integral, -reach, self._integral.high - self._integral.low + reach)
+        length = self._integral.high - self._integral.low
+        return PackedMaps.pack([build_cubic_map(self._integral, -reach, length + reach)])
 
     def _evaluate(self, x: ArrayLike) -> tuple[Float64Array, Float64Array]:
         points = np.asarray(x, dtype=float)
@@ -158,7 +159,7 @@ class KDE1D:
 
     def _quantiles(self, share: Float64Array) -> Float64Array:
         """Solve cdf(x) = share by Newton's method, within the interval of the map that contains the solution."""
-        column_map, low = self._map, self._integral.low
+        column_map, low = self._maps[0], self._integral.low
         knots = column_map.low - low + np.arange(column_map.n_knots) / column_map.scale
         levels = _at(self._integral, knots)[0]
         upper = np.clip(np.searchsorted(levels, share, side="right"), 1, len(levels) - 1)

@@ -1,6 +1,7 @@
 """Corners of kdi.dask that need no cluster: what is taken, what is refused and in which words."""
 
 import operator
+import pickle
 import subprocess
 import sys
 import warnings
@@ -26,6 +27,7 @@ except ImportError as error:
     missing(f"dask is not installed ({error})")
 
 import kdi.dask
+from kdi.dask._tasks import model_for_workers
 
 
 @pytest.fixture(autouse=True)
@@ -454,3 +456,12 @@ def test_without_dask():
 
 def run_code(code):
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("learn", ["fit", "partial_fit"])
+def test_workers_get_packed_maps_and_no_sketches(rng, learn):
+    X = rng.normal(size=(20_000, 3))
+    model = getattr(kdi.KDITransformer(0.1), learn)(X)
+    sent = pickle.dumps(model_for_workers(model, named=False))
+    assert len(sent) < len(pickle.dumps(model.packed_maps_)) + 2000 < len(pickle.dumps(model)) / 2
+    assert_array_equal(pickle.loads(sent).transform(X), model.transform(X))

@@ -1,6 +1,7 @@
 """kdi.spark: odd names and types, what is refused and in which words, tasks that fail, trees of merges."""
 
 import os
+import pickle
 import subprocess
 import sys
 from decimal import Decimal
@@ -266,3 +267,13 @@ def test_without_pyspark_the_extra_is_named():
 
 def run_code(code):
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+
+def test_tasks_get_packed_maps_and_no_sketches(spark):
+    from kdi.spark._lazy import model_for_workers
+
+    X = np.column_stack([some(20_000, seed) for seed in range(3)])
+    model = kdi.KDITransformer(0.1).partial_fit(X)
+    sent = pickle.dumps(model_for_workers(model))
+    assert len(sent) < len(pickle.dumps(model.packed_maps_)) + 2000 < len(pickle.dumps(model)) / 2
+    np.testing.assert_array_equal(pickle.loads(sent).transform(X.copy()), model.transform(X))

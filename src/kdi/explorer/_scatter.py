@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 
-from kdi._integral.build import build_map
+from kdi._integral.build import build_features
 from kdi._integral.maps import inverse
 from kdi._sketch.partitions import Chunk, PartitionedTable
 from kdi._sketch.sketch import Sketch
@@ -43,14 +43,12 @@ def scatter_pairs(matrices: list[Float64Array]) -> list[Pair]:
 
 def scatter_edges(sketches: list[Sketch]) -> list[Float64Array]:
     """Return for each column the values at which T at alpha = 1 is 0, 1/BINS, …, 1."""
-    levels = np.linspace(0, 1, BINS + 1)
-    edges_per_column = []
-    for sketch in sketches:
-        edges = np.empty((BINS + 1, 1))
-        inverse([build_map(sketch, KERNEL, sketch.std)], levels[:, None], edges, "clip")
-        edges[0], edges[-1] = sketch.minimum, sketch.maximum
-        edges_per_column.append(np.maximum.accumulate(np.clip(edges[:, 0], sketch.minimum, sketch.maximum)))
-    return edges_per_column
+    spreads = np.array([sketch.std for sketch in sketches])
+    maps = build_features(sketches, spreads, KERNEL, are_bandwidths=True)[0].maps
+    edges = np.repeat(np.linspace(0, 1, BINS + 1)[:, None], len(sketches), axis=1)
+    inverse(maps, edges, edges, "clip")
+    edges[0], edges[-1] = maps.low, maps.high
+    return list(np.maximum.accumulate(np.clip(edges, maps.low, maps.high)).T.copy())
 
 
 def scatter_counts(
