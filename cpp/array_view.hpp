@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <stdexcept>
 
 namespace kdi {
 
@@ -17,6 +18,12 @@ struct ArrayView {
         return data + static_cast<std::int64_t>(j) * column_stride + static_cast<std::int64_t>(first_row) * row_stride;
     }
 };
+
+// Another thread or program may change an array between two passes over it. The second one must find as many values in the
+// range as the first one has counted.
+inline void check_unchanged(std::size_t n_values, double count) {
+    if (static_cast<double>(n_values) != count) throw std::runtime_error("the data changed while it was read");
+}
 
 // Call visit(column, first_row, n_rows) tile by tile for rows [begin, end) of columns [first, last). Neighbouring columns of a
 // row-major array share cache lines: within a tile, each line is read from memory once and found in the L1 cache afterwards.

@@ -34,11 +34,11 @@ NumPyFloat64 scan(Array2D<const Number> array, OptionalVector weights, int n_thr
     return to_numpy(std::move(result), {7, rows.n_columns});
 }
 
-// One pair per column: the occupied cells and their moments.
+// Per column: the occupied cells, their moments, and how many values these hold.
 template <class Number>
-std::vector<std::pair<NumPyInt64, NumPyFloat64>> fill(Array2D<const Number> array, OptionalVector weights, Vector scale,
-                                                      std::vector<std::int64_t> first, std::vector<std::size_t> n_cells,
-                                                      int n_threads) {
+std::vector<std::tuple<NumPyInt64, NumPyFloat64, std::size_t>> fill(Array2D<const Number> array, OptionalVector weights, Vector scale,
+                                                                    std::vector<std::int64_t> first,
+                                                                    std::vector<std::size_t> n_cells, int n_threads) {
     const auto rows = view(array);
     std::vector<Grid> grids;
     for (std::size_t j = 0; j < rows.n_columns; ++j) grids.push_back({scale.data()[j], first[j], n_cells[j]});
@@ -47,10 +47,10 @@ std::vector<std::pair<NumPyInt64, NumPyFloat64>> fill(Array2D<const Number> arra
         nb::gil_scoped_release release;
         occupied = fill_array(rows, data_or_null(weights), grids, n_threads);
     }
-    std::vector<std::pair<NumPyInt64, NumPyFloat64>> result;
+    std::vector<std::tuple<NumPyInt64, NumPyFloat64, std::size_t>> result;
     for (OccupiedCells& column : occupied) {
         const std::size_t n = column.cells.size();
-        result.emplace_back(to_numpy(std::move(column.cells), {n}), to_numpy(std::move(column.moments), {n, n_moments}));
+        result.emplace_back(to_numpy(std::move(column.cells), {n}), to_numpy(std::move(column.moments), {n, n_moments}), column.n_values);
     }
     return result;
 }

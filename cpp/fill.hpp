@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cmath>
-#include <stdexcept>
 #include <vector>
 
 #include "array_view.hpp"

@@ -6,7 +6,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -110,8 +109,7 @@ class TableFit {
         for (std::size_t j = first; j < last; ++j) grids.push_back(choose_grid(j));
         auto filled = fill_array(part(first, last), weight_, grids, n_threads);
         for (std::size_t j = first; j < last; ++j) {
-            if (grids[j - first].n_cells > 0 && static_cast<double>(filled[j - first].n_values) != columns[j].stats.count)
-                throw std::runtime_error("the data changed while it was read");
+            if (grids[j - first].n_cells > 0) check_unchanged(filled[j - first].n_values, columns[j].stats.count);
             columns[j].cells = std::move(filled[j - first].cells);
             columns[j].cell_moments = std::move(filled[j - first].moments);
         }
@@ -190,10 +188,11 @@ class TableFit {
         column.values.reserve(count);
         column.masses.reserve(count);
         for_values(j, [&](double value, double mass) {
+            if (!(value >= column.stats.minimum && value <= column.stats.maximum)) return;
             column.values.push_back(value);
             column.masses.push_back(mass);
         });
-        if (column.values.size() != count) throw std::runtime_error("the data changed while it was read");
+        check_unchanged(column.values.size(), column.stats.count);
     }
 
     // Sort the values and add up the weights of equal ones.

@@ -74,8 +74,9 @@ def test_fill(layout, dtype, weighted):
     pure = numpy_core.fill(table, weights, scale, first.tolist(), n_cells, 1)
     for n_threads in (1, 3):
         compiled = _core.fill(table, weights, scale, first.tolist(), n_cells, n_threads)
-        for (keys, moments), (expected_keys, expected_moments) in zip(compiled, pure, strict=True):
+        for (keys, moments, n), (expected_keys, expected_moments, expected_n) in zip(compiled, pure, strict=True):
             assert_array_equal(keys, expected_keys)
+            assert n == expected_n
             assert_allclose(moments, expected_moments, rtol=0, atol=1e-12 * len(table))
 
 

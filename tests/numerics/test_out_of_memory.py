@@ -1,4 +1,4 @@
-"""Memory that runs out in a thread of the core is a MemoryError, as anywhere else in Python; it must not end the process."""
+"""Memory that runs out in a thread of the core is a MemoryError, as anywhere in Python; it must not end the process."""
 
 import subprocess
 import sys
@@ -7,8 +7,8 @@ import pytest
 
 resource = pytest.importorskip("resource", reason="no limits on memory here")
 
-# The sorted values of a column take twice the memory of the column. The limit leaves room for the threads' own stacks, so that
-# they do start, and for the sorted values of no column.
+# The sorted values of a column take twice the memory of the column. The limit leaves room for the threads' stacks, so
+# that they do start, and for the sorted values of no column.
 PROGRAM = """
 import resource
 import numpy as np

@@ -17,7 +17,7 @@ def fill(
     first: Sequence[int],
     n_cells: Sequence[int],
     n_threads: int,
-) -> list[tuple[Int64Array, Float64Array]]: ...
+) -> list[tuple[Int64Array, Float64Array, int]]: ...
 def fit(
     table: FloatArray,
     weights: Float64Array | None,

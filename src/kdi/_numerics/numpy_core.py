@@ -19,6 +19,7 @@ from kdi._utils.validation import valid_values
 
 NUMPY_BLOCK_ROWS = 2**16  # rows of a column that are worked on at once, to bound the temporary arrays
 DIRECT_TERMS = 2**14  # products of cells and knots below which selecting the near cells does not pay
+BEYOND_EVERY_GRID = 4e18  # a position in cells that an integer can still represent
 CUBIC, LINEAR, CONSTANT, EMPTY = range(4)  # the kinds of maps: see packed.hpp
 POSITION_ROUNDING = 1.5 * 2.0**20  # rounds positions to 2**-32 of an interval: see lookup.hpp for why
 
@@ -49,17 +50,23 @@ def fill(
     first: Sequence[int],
     n_cells: Sequence[int],
     n_threads: int,
-) -> list[tuple[Int64Array, Float64Array]]:
-    """Return the occupied cells of each column and their moments 0 to 3 about the centre, in units of the width."""
+) -> list[tuple[Int64Array, Float64Array, int]]:
+    """Return the occupied cells of each column, their moments, and how many values lie in the grid and were added.
+
+    The moments 0 to 3 are about the centre of a cell, in units of its width.
+    """
     result = []
     for j in range(array.shape[1]):
-        moments = np.zeros((n_cells[j], 4))
+        moments, n_filled = np.zeros((n_cells[j], 4)), 0
         for start in range(0, len(array) if n_cells[j] else 0, NUMPY_BLOCK_ROWS):
             block = slice(start, start + NUMPY_BLOCK_ROWS)
             values, mass, _ = valid_values(array[block, j], None if weights is None else weights[block])
-            _add_to_cells(*_cells_and_offsets(values, values * scale[j]), mass, first[j], moments)
+            cells, z = _cells_and_offsets(values, np.clip(values * scale[j], -BEYOND_EVERY_GRID, BEYOND_EVERY_GRID))
+            inside = (cells >= first[j]) & (cells < first[j] + n_cells[j])
+            _add_to_cells(cells[inside], z[inside], None if mass is None else mass[inside], first[j], moments)
+            n_filled += int(np.count_nonzero(inside))
         occupied = np.flatnonzero(moments[:, 0])
-        result.append((occupied + first[j], moments[occupied]))
+        result.append((occupied + first[j], moments[occupied], n_filled))
     return result
 
 

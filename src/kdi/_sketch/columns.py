@@ -71,14 +71,9 @@ def sketch_columns(
     if any(n_cells):
         filled = core.fill(table, weights, scale, first, n_cells, n_threads)
         for j in np.flatnonzero(n_cells):
-            sketches[j] = Sketch(
-                float(stats.minimum[j]),
-                float(stats.maximum[j]),
-                int(stats.counts[j]),
-                int(stats.missing[j]),
-                exponents[j],
-                *filled[j],
-            )
+            cells, moments, count = filled[j]
+            extremes, missing = (float(stats.minimum[j]), float(stats.maximum[j])), int(stats.missing[j])
+            sketches[j] = Sketch(*extremes, count, missing, exponents[j], cells, moments)
     return sketches
 
 
@@ -126,4 +121,7 @@ def sketch_array(
         check(stats)
     whole = stats if whole is None else whole
     widths = cell_widths(kernel, resolve(whole.weight), whole) / finer
-    return sketch_columns(table, weights, stats, widths, n_threads)
+    sketches = sketch_columns(table, weights, stats, widths, n_threads)
+    if any(sketch.count != count for sketch, count in zip(sketches, stats.counts.tolist(), strict=True)):
+        raise RuntimeError("the data changed while it was read")
+    return sketches
