@@ -12,6 +12,7 @@ void bind_fit(nanobind::module_&);       // fit, build_maps
 }  // namespace kdi
 
 NB_MODULE(_core, m) {
+    nanobind::set_leak_warnings(false);  // a fitted model that lives until the interpreter ends is no leak
     kdi::bind_sketch(m);
     kdi::bind_cells(m);
     kdi::bind_integral(m);
