@@ -1,7 +1,8 @@
 """Clusters of one variable: kdi.cluster up to 10,000,000 values, and other libraries up to the sizes they can handle.
 
 The others solve different problems: jenkspy, ckwrap and GaussianMixture are given the number of clusters, HDBSCAN the
-smallest size of one. All are measured on the same two bumps, which all of them should separate.
+smallest size of one. All are measured on the same two bumps, which all of them should separate. kdi alone is measured
+beside np.sort of the same values, which it does not need, and KDIDiscretizer per column.
 """
 
 import warnings
@@ -24,6 +25,9 @@ SHARE = 0.67  # of the values in the left bump; the paper's third mixture
 # A boundary anywhere near the valley gives about 0.9.
 AGREEMENT = 0.85
 GRID = 2e-3  # kditransform's valleys are on a grid of steps of 1e-3, and its integral has an error of up to 1e-3
+SORT, COLUMNS = "sort", "columns"  # keys of the results of kdi alone, beside those of the sizes
+COLUMNS_SHAPE = (10_000, 20)
+SORT_MILLISECONDS, COLUMN_MILLISECONDS = 200.0, 0.5
 SMALLEST = 0.01  # size of the smallest cluster for HDBSCAN, as a share of the values
 
 Values = Any
@@ -91,7 +95,8 @@ def measure(quick: bool) -> dict[str, Any]:
     for contender in CONTENDERS.values():
         contender.label(two_bumps(1000)[0])  # numba compiles and libraries load here, not in a timed round
     largest, budget = (QUICK_LARGEST, QUICK_BUDGET_SECONDS) if quick else (LARGEST, BUDGET_SECONDS)
-    return {f"{share:g}": measure_size(round(share * largest), share, budget) for share in (0.001, 0.01, 0.1, 1.0)}
+    sizes = {f"{share:g}": measure_size(round(share * largest), share, budget) for share in (0.001, 0.01, 0.1, 1.0)}
+    return sizes | {SORT: measure_sort(largest, budget / 2), COLUMNS: measure_columns(budget / 6)}
 
 
 def two_bumps(n: int) -> tuple[Values, Any]:
@@ -120,6 +125,45 @@ def measure_size(n: int, share: float, budget: float) -> dict[str, Any]:
             for name, taken in times.items()
         },
     }
+
+
+def measure_sort(n: int, budget: float) -> dict[str, Any]:
+    """Time kdi.cluster beside np.sort on samples of n values."""
+    import kdi
+    from experiments.clustering_methods import MIXTURES
+
+    rng = np.random.default_rng([SEED, n])
+    mixed = [draw(rng, int(share * n / len(MIXTURES))) for parts in MIXTURES.values() for share, draw in parts]
+    samples = {"normal": rng.normal(size=n), "the paper's mixtures together": rng.permutation(np.concatenate(mixed))}
+    times: dict[str, Any] = {}
+    for name, values in samples.items():
+        print(f"clustering: {len(values):,} values, {name}", flush=True)
+        work = {"kdi.cluster": partial(seconds, partial(kdi.cluster, values))}
+        work["np.sort"] = partial(seconds, partial(np.sort, values))
+        turns = rounds.turns({part: call() for part, call in work.items()}, budget / len(samples))
+        times[name] = {part: rounds.summary(taken) for part, taken in rounds.interleaved(work, turns).items()}
+    return {"values": n, "times": times}
+
+
+def measure_columns(budget: float) -> dict[str, Any]:
+    """Time KDIDiscretizer.fit per column of a table, beside KDITransformer.fit."""
+    import kdi
+
+    rows, columns = COLUMNS_SHAPE
+    rng = np.random.default_rng([SEED, rows, columns])
+    samples = {
+        "two bumps": np.column_stack([rng.permutation(two_bumps(rows)[0]) for _ in range(columns)]),
+        "lognormal": rng.lognormal(size=COLUMNS_SHAPE),
+    }
+    times: dict[str, Any] = {}
+    for name, table in samples.items():
+        print(f"clustering: KDIDiscretizer, {rows:,}×{columns}, {name}", flush=True)
+        makers = {one.__name__: one for one in (kdi.KDIDiscretizer, kdi.KDITransformer)}
+        work = {part: partial(seconds, partial(make().fit, table)) for part, make in makers.items()}
+        turns = rounds.turns({part: call() for part, call in work.items()}, budget / len(samples))
+        found = {part: rounds.summary(taken) for part, taken in rounds.interleaved(work, turns).items()}
+        times[name] = {part: {kind: value / columns for kind, value in taken.items()} for part, taken in found.items()}
+    return {"rows": rows, "columns": columns, "times": times}
 
 
 def check(values: Values, truth: Any, outputs: Mapping[str, Any]) -> dict[str, float]:
@@ -152,7 +196,25 @@ def clusters(labels: Any) -> int:
 
 
 def tables(results: dict[str, Any]) -> list[Table]:
-    return [size_table(**measured) for measured in results.values()]
+    sizes = [size_table(**measured) for name, measured in results.items() if name not in (SORT, COLUMNS)]
+    note = "Minimum over interleaved rounds in one process."
+    sort, columns = results.get(SORT), results.get(COLUMNS)
+    if sort and columns:
+        title = f"kdi.cluster of {sort['values']:,} values beside np.sort, milliseconds"
+        sizes.append(pair_table(title, sort["times"], "np.sort", note))
+        title = f"Fit per column of {columns['rows']:,} values, {columns['columns']} columns, milliseconds"
+        sizes.append(pair_table(title, columns["times"], "KDITransformer", note))
+    return sizes
+
+
+def pair_table(title: str, times: dict[str, Any], unit: str, note: str) -> Table:
+    """Make a table of two contenders, one line per sample."""
+    names = list(next(iter(times.values())))
+    rows = [
+        [sample, *(number(one[name]["min"]) for name in names), number(ratio(one, names[0], unit))]
+        for sample, one in times.items()
+    ]
+    return Table(title, ["", *names, f"{names[0]} / {unit}"], rows, note)
 
 
 def size_table(values: int, times: dict[str, Any]) -> Table:
@@ -173,10 +235,17 @@ def targets(results: dict[str, Any]) -> list[Target]:
     """Check that the time is linear in the number of values up to the largest size."""
     largest, tenth = results["1"], results["0.1"]
     per_value = [1e6 * one["times"]["kdi.cluster"]["min"] / one["values"] for one in (largest, tenth)]
-    return [
+    found = [
         Target(
             f"kdi.cluster, {largest['values']:,} values: at most 1.5 times as long per value as {tenth['values']:,}",
             f"{number(per_value[0])} and {number(per_value[1])} ns per value",
             per_value[0] <= 1.5 * per_value[1],
         )
     ]
+    for key, name, most in ((SORT, "kdi.cluster", SORT_MILLISECONDS), (COLUMNS, "KDIDiscretizer", COLUMN_MILLISECONDS)):
+        measured = results.get(key, {"times": {}})
+        for sample, times in measured["times"].items():
+            what = f"a column of {measured['rows']:,}" if key == COLUMNS else f"{measured['values']:,} values"
+            asked = f"{name}, {what}, {sample}: at most {most:g} ms"
+            found.append(Target(asked, f"{number(times[name]['min'])} ms", times[name]["min"] <= most))
+    return found

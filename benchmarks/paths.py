@@ -20,7 +20,7 @@ ONE, LAZY, BUILT, APART = (
     "50 fits",
 )
 SHOWN = {BUILT: "alpha_path, 50 alphas, every map built"}
-FITS = 3  # the target for 50 alphas
+FITS = {LAZY: 3, BUILT: 8}  # the targets for 50 alphas
 
 
 def measure(quick: bool) -> dict[str, Any]:
@@ -42,7 +42,7 @@ def seconds(call: Any, table: Any) -> float:
 
 def build_every_map(table: Any) -> None:
     for model in kdi.alpha_path(table, PATH_ALPHAS):
-        _ = model.maps_
+        _ = model.packed_maps_
 
 
 def separate_fits(table: Any) -> None:
@@ -84,10 +84,10 @@ def tables(results: dict[str, Any]) -> list[Table]:
 def targets(results: dict[str, Any]) -> list[Target]:
     return [
         Target(
-            f"{SHOWN.get(part, part)}: less than {FITS} times the cost of one fit, {sample}",
+            f"{SHOWN.get(part, part)}: less than {most} times the cost of one fit, {sample}",
             f"{in_fits(results, sample, part):.1f} fits",
-            in_fits(results, sample, part) < FITS,
+            in_fits(results, sample, part) < most,
         )
         for sample in results["times"]
-        for part in (LAZY, BUILT)
+        for part, most in FITS.items()
     ]
