@@ -70,8 +70,8 @@ def resolve_alpha(alpha: Any, weights: Float64Array, names: Any = None) -> Float
 
 def alpha_factors(alpha: Any, n_features: int, names: Any = None) -> Float64Array:
     """Return one number per feature: its alpha, or SCOTT or SILVERMAN, which `resolve_factors` turns into an alpha."""
-    if isinstance(alpha, float) and alpha >= 0:
-        return np.full(n_features, alpha)
+    if (isinstance(alpha, float) and alpha >= 0) or (type(alpha) is int and 0 <= alpha < 2**53):
+        return np.full(n_features, float(alpha))
     ones = resolve_alpha(alpha, np.ones(n_features), names)  # checks every alpha
     rules = {"scott": SCOTT, "silverman": SILVERMAN}
     alphas = spread_alpha(alpha, n_features, names)
@@ -80,6 +80,8 @@ def alpha_factors(alpha: Any, n_features: int, names: Any = None) -> Float64Arra
 
 def resolve_factors(factors: Float64Array, weights: Float64Array) -> Float64Array:
     """Return the bandwidth factor of every feature; `weights` are their sums of weights."""
+    if (factors >= 0).all():
+        return factors
     with np.errstate(divide="ignore"):
         effective = np.where(factors == SILVERMAN, 0.75 * weights, weights) ** -0.2
     return np.where(factors >= 0, factors, np.where(weights > 0, effective, np.nan))

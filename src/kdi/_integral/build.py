@@ -21,8 +21,10 @@ from kdi._sketch.cells import cell_width_for
 from kdi._sketch.columns import ColumnStats, sketch_array
 from kdi._sketch.packed import PackedSketches
 from kdi._sketch.sketch import Sketch
+from kdi._utils.threads import count_threads
 from kdi._utils.typing import Float64Array, FloatArray
 
+MAP_WORK = 2**13  # building a map takes as long as reading so many values
 SORTED_ROWS = 2**10  # rows from which on NumPy sorts the values of a column faster than the compiled core
 
 
@@ -157,13 +159,18 @@ class DeferredFeatures:
     alphas: Float64Array
     kernel: Kernel
     max_knots: int | None
-    n_threads: int
+    n_jobs: int | None
     merge: bool
 
     def build(self) -> tuple[FeatureMaps, Sequence[Sketch]]:
         """Return the maps and the sketches."""
         return build_features(
-            self.sketches, self.alphas, self.kernel, self.max_knots, n_threads=self.n_threads, merge=self.merge
+            self.sketches,
+            self.alphas,
+            self.kernel,
+            self.max_knots,
+            n_threads=count_threads(self.n_jobs, MAP_WORK * len(self.sketches)),
+            merge=self.merge,
         )
 
 

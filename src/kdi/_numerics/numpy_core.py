@@ -93,7 +93,8 @@ def accumulate(
     cells with their weights.
     """
     summary, values, mass = _finite_values(column, weights)
-    positions = values * scale
+    with np.errstate(over="ignore"):
+        positions = values * scale
     near = (positions >= first) & (positions < first + len(moments))
     cells, z = _cells_and_offsets(values, np.where(near, positions, 0.0))
     inside = near & (cells >= first)

@@ -41,7 +41,6 @@ InPlace = Callable[[Float64Array], None]
 # As in QuantileTransformer: normal scores beyond these of 1e-7 and 1 - 1e-7 are clipped.
 CLIPPED_SCORE = float(ndtri(1e-7 - np.spacing(1)))
 CALLERS = ("kdi", "sklearn", "joblib")  # packages between the user's line and a warning
-MAP_WORK = 2**13  # building a map takes as long as reading so many values
 NORMAL_BLOCK = 2**17  # values turned into normal scores at once
 
 
@@ -198,8 +197,7 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
         With `merge`, the sketches become no finer than their bandwidths need when the maps are built.
         """
-        n_threads = count_threads(self.n_jobs, MAP_WORK * len(sketches))
-        maps = DeferredFeatures(sketches, alphas, kernel, self.max_knots, n_threads, merge)
+        maps = DeferredFeatures(sketches, alphas, kernel, self.max_knots, self.n_jobs, merge)
         return self._set_fit(sketches, n_rows, maps)
 
     def _set_fit(self, sketches: Sequence[Sketch], n_rows: int, maps: FeatureMaps | DeferredFeatures) -> Self:

@@ -12,10 +12,8 @@ import numpy as np
 from kdi._integral.build import DeferredFeatures, FeatureMaps
 from kdi._numerics.kernels import get_kernel
 from kdi._sketch.sketch import Sketch
-from kdi._transformer.base import MAP_WORK
 from kdi._transformer.transformer import KDITransformer
 from kdi._utils.public import public_in
-from kdi._utils.threads import count_threads
 from kdi._utils.typing import Float64Array, KernelName, OutOfRange
 from kdi._utils.validation import as_numbers
 
@@ -61,7 +59,7 @@ class PathFeatures(DeferredFeatures):
 
     def _alone(self) -> DeferredFeatures:
         sketches = self.path.up_to(self.place)
-        return DeferredFeatures(sketches, self.alphas, self.kernel, self.max_knots, self.n_threads, self.merge)
+        return DeferredFeatures(sketches, self.alphas, self.kernel, self.max_knots, self.n_jobs, self.merge)
 
     def __reduce__(self) -> tuple[type[DeferredFeatures], tuple[Any, ...]]:
         alone = self._alone()  # without what other models have built
@@ -113,9 +111,8 @@ class AlphaPath(Sequence[KDITransformer]):
 
     def _features(self, alpha: float, place: int) -> PathFeatures:
         finest, sketches = self._finest, self._sketches.up_to(-1)
-        n_threads = count_threads(finest.n_jobs, MAP_WORK * len(sketches))
         kernel, alphas = get_kernel(finest.kernel, finest.order), np.full(len(sketches), alpha)
-        return PathFeatures(sketches, alphas, kernel, finest.max_knots, n_threads, True, self._sketches, place)
+        return PathFeatures(sketches, alphas, kernel, finest.max_knots, finest.n_jobs, True, self._sketches, place)
 
     def __repr__(self) -> str:
         ends = f" from {self.alphas[0]:g} to {self.alphas[-1]:g}" if len(self) else ""

@@ -8,9 +8,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from kdi._integral.bandwidth import alpha_factors, resolve_alpha
+from kdi._integral.bandwidth import alpha_factors, resolve_factors
 from kdi._integral.build import fit_table
 from kdi._numerics.kernels import Kernel, get_kernel
+from kdi._sketch.batches import BatchedSketches
 from kdi._sketch.cells import LARGE_COUNT
 from kdi._sketch.columns import ColumnStats
 from kdi._sketch.partitions import (
@@ -181,17 +182,22 @@ class KDITransformer(BaseKDITransformer):
         kernel = self._check_parameters()
         first = not hasattr(self, "_maps")
         batch: PartitionedTable
+        known: Sequence[Sketch]
         if is_source(X):
             batch = ArrowPartitions(X, sample_weight, n_jobs=self.n_jobs)
             check_feature_names(self, batch.names, batch.n_columns, reset=first)
         else:
             batch = ArrayPartitions(*self._read(X, sample_weight, reset=first), self.n_jobs)
-        summarise, merge = self._one_pass_reducer(batch)
-        summary = batch.reduce(summarise, merge)
-        check_finite(self, np.flatnonzero(summary.infinite))
-        if not first:
-            summary = merge(TableSummary(self.sketches_, summary.infinite, self.n_samples_seen_), summary)
-        return self._learn(summary.sketches, summary.n_rows, kernel)
+        known = [Sketch()] * batch.n_columns if first else self._sketches
+        alphas = self._resolve_alpha(np.full(batch.n_columns, LARGE_COUNT))
+        if not isinstance(known, BatchedSketches) or not known.is_for(kernel, alphas, self.n_jobs):
+            known = BatchedSketches(known if first else self.sketches_, kernel, alphas, self.n_jobs)
+        batches = known.plus(batch)
+        check_finite(self, batches.infinite)
+        with np.errstate(over="ignore"):
+            self._check_totals(batches.maximum - batches.minimum, batches.weight)
+        n_rows = batches.n_rows + (0 if first else self.n_samples_seen_)
+        return self._set_sketches(batches, n_rows, self._resolve_alpha(batches.weight), kernel)
 
     def fit_sketches(self, sketches: Any) -> Self:
         """Learn from sketches of the features that were made elsewhere.
@@ -273,12 +279,17 @@ class KDITransformer(BaseKDITransformer):
 
     def _learn(self, sketches: Sequence[Sketch], n_rows: int, kernel: Kernel, *, merge: bool = False) -> Self:
         """Keep the sketches; with `merge`, no finer than the bandwidths need, as `fit` of an array makes them."""
-        self._check_ranges(np.array([sketch.range for sketch in sketches]))
         weights = np.array([sketch.weight for sketch in sketches])
+        self._check_totals(np.array([sketch.range for sketch in sketches]), weights)
+        return self._set_sketches(sketches, n_rows, self._resolve_alpha(weights), kernel, merge=merge)
+
+    def _check_totals(self, ranges: Float64Array, weights: Float64Array) -> None:
+        """Raise if the range or the weight of a column overflows."""
+        self._check_ranges(ranges)
         if not np.isfinite(weights).all():
             raise WeightsError("sample_weight", "must have a finite sum; with the weights of this batch it overflows.")
-        return self._set_sketches(sketches, n_rows, self._resolve_alpha(weights), kernel, merge=merge)
 
     def _resolve_alpha(self, weights: Float64Array) -> Float64Array:
         """Return one alpha per feature; `weights` are the sums of weights of the features."""
-        return resolve_alpha(self.alpha, weights, getattr(self, "feature_names_in_", None))
+        factors = alpha_factors(self.alpha, len(weights), getattr(self, "feature_names_in_", None))
+        return resolve_factors(factors, weights)
