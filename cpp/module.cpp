@@ -9,6 +9,7 @@ void bind_integral(nanobind::module_&);  // integrate, slopes, cubics
 void bind_lookup(nanobind::module_&);    // forward, inverse
 void bind_levels(nanobind::module_&);    // levels
 void bind_fit(nanobind::module_&);       // fit, build_maps
+void bind_clusters(nanobind::module_&);  // turning_points, assign, weights_between
 }  // namespace kdi
 
 NB_MODULE(_core, m) {
@@ -19,4 +20,5 @@ NB_MODULE(_core, m) {
     kdi::bind_lookup(m);
     kdi::bind_levels(m);
     kdi::bind_fit(m);
+    kdi::bind_clusters(m);
 }

@@ -20,7 +20,7 @@ FACTORS = [0.07, 0.3, 1.0]
 def modes_of(values, bandwidth, weights=None, cell_width=None):
     """Modes, their positions as values."""
     sketch = Sketch.from_values(np.asarray(values, dtype=float), weights=weights, cell_width=cell_width)
-    found = find_modes(Integral.from_sketch(sketch, GAUSSIAN, bandwidth, finer=4.0))
+    (found,) = find_modes([Integral.from_sketch(sketch, GAUSSIAN, bandwidth, finer=4.0)])
     return Modes(
         found.peaks + sketch.minimum, found.valleys + sketch.minimum, found.peak_densities, found.valley_densities
     )

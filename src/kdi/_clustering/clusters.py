@@ -6,12 +6,11 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from kdi._clustering.queries import ArrayQueries, ColumnQueries, PartitionedQueries, assign_clusters
 from kdi._clustering.valleys import Pruning, Valleys, check_bandwidth, find_valleys, with_n_clusters
-from kdi._integral.bandwidth import bandwidth_factor
+from kdi._integral.bandwidth import alpha_factors, bandwidth_factor
 from kdi._numerics.kernels import Kernel, get_kernel
 from kdi._sketch.partitions import PartitionedTable, TableSummary
 from kdi._utils.errors import TableError
@@ -142,10 +141,6 @@ class ClusterOptions:
         """The valleys that count."""
         return Pruning(self.min_size, self.significance)
 
-    def alphas(self, weights: Float64Array) -> Float64Array:
-        """The bandwidth factors of columns with these weights."""
-        return np.array([bandwidth_factor(self.alpha, weight) for weight in weights.tolist()])
-
 
 @public_in("kdi")
 def cluster(
@@ -214,8 +209,9 @@ def cluster(
     options = ClusterOptions(alpha, bandwidth, kernel, order, n_clusters, min_size, significance)
     column = as_column(x, "x")
     row_weights = as_weights(weights, len(column), "weights")
-    found = _cluster(ArrayQueries(column[:, None], row_weights, count_threads(None, len(column))), options)
-    return replace(found, labels=assign_clusters(column, found.boundaries))
+    n_threads = count_threads(None, len(column))
+    found = _cluster(ArrayQueries(column[:, None], row_weights, n_threads), options)
+    return replace(found, labels=assign_clusters(column, found.boundaries, n_threads))
 
 
 def cluster_partitioned(table: PartitionedTable, options: ClusterOptions) -> Clusters:
@@ -227,16 +223,15 @@ def cluster_partitioned(table: PartitionedTable, options: ClusterOptions) -> Clu
 def _cluster(queries: ColumnQueries, options: ClusterOptions, column: str | None = None) -> Clusters:
     """Find the clusters of the one column that `queries` answer for; messages call it `x` where it has no name."""
     kernel, pruning, name = options.integral_kernel, options.pruning, _name(column)
-    (found,) = find_valleys(queries, options.alphas, [options.bandwidth], kernel, lambda _: name)
+    factors = alpha_factors(options.alpha, 1)
+    (found,) = find_valleys(queries, factors, [options.bandwidth], kernel, lambda _: name)
     found = pruning.apply(found)
     if not found.n_clusters:
         raise TableError(f"{name} must hold at least one value that is not NaN and has a weight above 0", column=column)
     if options.n_clusters is not None:
         n_clusters = int(options.n_clusters)
         found = with_n_clusters(queries, found, n_clusters, options.bandwidth, kernel, pruning, name)
-    boundaries = found.boundaries
-    (sizes,) = queries.weights_between([boundaries])
-    return Clusters(None, boundaries, found.centers, sizes, found.modes.depths, found.alpha, found)
+    return Clusters(None, found.boundaries, found.centers, found.sizes, found.modes.depths, found.alpha, found)
 
 
 def _check_finite(found: TableSummary, column: str | None) -> None:

@@ -13,10 +13,11 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from kdi._clustering.bins import bin_edges, check_n_bins, interval_names, object_array, per_feature_values
-from kdi._clustering.queries import ArrayQueries, ColumnQueries, PartitionedQueries, assign_clusters
+from kdi._clustering.queries import ArrayQueries, ColumnQueries, PartitionedQueries
 from kdi._clustering.saving import discretizer_from_json, discretizer_to_json
 from kdi._clustering.valleys import Pruning, Valleys, check_bandwidth, find_valleys, with_n_clusters
-from kdi._integral.bandwidth import resolve_alpha
+from kdi._integral.bandwidth import alpha_factors
+from kdi._numerics.backend import core
 from kdi._numerics.kernels import get_kernel
 from kdi._sketch.partitions import PartitionedTable, TableSummary
 from kdi._tables.arrow_partitions import ArrowPartitions
@@ -37,6 +38,7 @@ from kdi._utils.validation import (
 )
 
 UNIFORM_BINS = 5  # the default of KBinsDiscretizer
+DENSITY_VALUES = 2**14  # values whose sketch takes as long as the peaks and valleys of one density
 ALLOWED_VALUES: dict[str, tuple[str, ...]] = {
     "encode": ("onehot", "onehot-dense", "ordinal"),
     "missing": ("error", "bin"),
@@ -174,9 +176,9 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return transform_source(self, X)
         table = self._read(X, reset=False)
         labels = np.empty(table.shape, dtype=np.int64)
-        for j, edges in enumerate(self.bin_edges_):
-            labels[:, j] = assign_clusters(table[:, j].astype(float), edges[1:-1])
-            labels[labels[:, j] < 0, j] = self.n_bins_[j]
+        cuts = [edges[1:-1] for edges in self.bin_edges_]
+        core.assign(table, cuts, labels, count_threads(self.n_jobs, table.size))
+        labels = np.where(labels < 0, self.n_bins_, labels)
         if self.encode == "ordinal":
             return labels.astype(table.dtype)
         return self._one_hot(labels, table.dtype)
@@ -282,12 +284,12 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _find_valleys(self, queries: ColumnQueries) -> list[Valleys]:
         """Find the bins of every feature, as valleys."""
         n_features, names = self.n_features_in_, getattr(self, "feature_names_in_", None)
-        resolve_alphas, kernel = partial(_resolve_alphas, self.alpha, names), get_kernel(self.kernel, self.order)
-        resolve_alphas(np.ones(n_features))  # raises for a wrong alpha before anything is read
+        factors, kernel = alpha_factors(self.alpha, n_features, names), get_kernel(self.kernel, self.order)
         bandwidths = per_feature_values(self.bandwidth, n_features, "bandwidth", check_bandwidth)
         n_bins = per_feature_values(self.n_bins, n_features, "n_bins", check_n_bins)
         pruning = Pruning(self.min_size, self.significance)
-        found = find_valleys(queries, resolve_alphas, bandwidths, kernel, partial(column_names, self))
+        n_threads = count_threads(self.n_jobs, n_features * DENSITY_VALUES)
+        found = find_valleys(queries, factors, bandwidths, kernel, partial(column_names, self), n_threads)
         result = []
         for j, (valleys, number) in enumerate(zip(found, n_bins, strict=True)):
             if self.strategy == "uniform":
@@ -413,8 +415,3 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.allow_nan = self.missing == "bin"
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _resolve_alphas(alpha: Any, names: Any, weights: Float64Array) -> Float64Array:
-    """Return the bandwidth factors of features with these weights."""
-    return resolve_alpha(alpha, weights, names)

@@ -7,19 +7,15 @@ only their own rounding, there is one valley.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil
 
 import numpy as np
 
 from kdi._integral.integral import Integral
 from kdi._numerics.backend import core
-from kdi._numerics.direct_sum import cell_sum
 from kdi._utils.typing import Float64Array
 
-KNOTS_PER_BANDWIDTH = 32  # turning points closer than that differ in density by less than a millionth
-MAX_DENSITY_KNOTS = 2**18
-REACH = 39  # bandwidths beyond which a Gaussian underflows to 0
 NEGLIGIBLE = 1e-8  # of the highest density: less than one value among ten million makes
 
 
@@ -53,58 +49,21 @@ class Modes:
         )
 
 
-def find_modes(integral: Integral) -> Modes:
-    """Find all peaks and valleys of a density that differ from rounding errors."""
-    length, bandwidth = integral.high - integral.low, integral.bandwidth * integral.kernel.scale
-    knots = _knots(integral.positions, length, bandwidth)
-    density, slope = core.slopes(
-        integral.positions, integral.moments, integral.width, integral.kernel.order, bandwidth, knots
+def find_modes(densities: Sequence[Integral], n_threads: int = 1) -> list[Modes]:
+    """Find all peaks and valleys of each Gaussian density that differ from rounding errors."""
+    found = core.turning_points(
+        [one.positions for one in densities],
+        [one.moments for one in densities],
+        np.array([one.width for one in densities]),
+        np.array([one.bandwidth for one in densities]),
+        np.array([one.high - one.low for one in densities]),
+        n_threads,
     )
-    direction = np.where(density > NEGLIGIBLE * density.max(), np.sign(slope), 0.0)
-    direction[0], direction[-1] = 1.0, -1.0  # the density rises from 0 and falls to 0
-    known = np.flatnonzero(direction)
-    turns = np.flatnonzero(np.diff(direction[known]))
-    left, right = knots[known[turns]], knots[known[turns + 1]]
-    turning_points = [
-        _turning_point(integral, bandwidth, *bracket)
-        for bracket in zip(left.tolist(), right.tolist(), direction[known[turns]].tolist(), strict=True)
-    ]
-    positions, densities = np.array(turning_points).T
-    modes = Modes(positions[::2], positions[1::2], densities[::2], densities[1::2])
+    return [_significant(Modes(at[::2], at[1::2], density[::2], density[1::2])) for at, density in found]
+
+
+def _significant(modes: Modes) -> Modes:
+    """Close the valleys that are no deeper than rounding errors, the shallowest first."""
     while len(modes.valleys) and modes.depths.min() < NEGLIGIBLE:
         modes = modes.without(int(modes.depths.argmin()))
     return modes
-
-
-def _knots(positions: Float64Array, length: float, bandwidth: float) -> Float64Array:
-    """Return where to evaluate the density: everywhere, or near the values where the kernel is too narrow for that."""
-    n_knots = ceil(length / bandwidth * KNOTS_PER_BANDWIDTH) + 2
-    if n_knots <= MAX_DENSITY_KNOTS:
-        return np.linspace(0, length, n_knots)
-    near = bandwidth * np.linspace(-8, 8, 129)
-    return np.unique(np.clip(positions[:, None] + near, 0, length))
-
-
-def _turning_point(
-    integral: Integral, bandwidth: float, left: float, right: float, left_sign: float
-) -> tuple[float, float]:
-    """Return where the density turns between two positions, and the density there, by safeguarded Newton's method.
-
-    `left_sign` is the sign of the slope at the left end. Cells so far away that their kernel underflows are skipped.
-    """
-    first, last = np.searchsorted(integral.positions, [left - REACH * bandwidth, right + REACH * bandwidth])
-    positions, moments = integral.positions[first:last], integral.moments[first:last]
-    at = 0.5 * (left + right)
-    for _ in range(100):
-        sums = cell_sum(positions, moments, integral.width, integral.kernel, bandwidth, np.array([at]), n_derivatives=3)
-        _, density, slope, curvature = (float(one[0]) for one in sums)
-        step = slope / curvature if slope and curvature else 0.0
-        # As far as the rounding of the sums, in bandwidths, and of the position itself allow.
-        if abs(step) <= max(1e-13 * bandwidth, 2 * np.spacing(at)) or right - left <= 2 * np.spacing(at):
-            break
-        if slope * left_sign > 0:
-            left = at
-        else:
-            right = at
-        at = at - step if left <= at - step <= right else 0.5 * (left + right)
-    return at, density

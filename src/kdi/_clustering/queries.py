@@ -1,7 +1,6 @@
 """Queries: what a search for valleys asks of the columns of a table, in memory or partitioned.
 
-Each query is one pass over the rows: sketches of the columns, the weight between cuts, the median between cuts. The T
-of the columns answer the same queries.
+The queries are maps to T, sketches of T, the weight between cuts, and the median between cuts.
 """
 
 from __future__ import annotations
@@ -14,25 +13,30 @@ from typing import Protocol
 import numpy as np
 
 from kdi._clustering.medians import partitioned_medians, weighted_median
-from kdi._integral.maps import ColumnMap, forward, map_column
+from kdi._integral.bandwidth import resolve_factors
+from kdi._integral.build import FeatureMaps, build_features, fit_table
+from kdi._integral.levels import LEVEL_TOLERANCE
+from kdi._integral.maps import ColumnMap, PackedMaps, forward, map_column
+from kdi._numerics.backend import core
 from kdi._numerics.kernels import Kernel
-from kdi._sketch.columns import sketch_array
+from kdi._sketch.columns import ColumnStats, sketch_array
 from kdi._sketch.partitions import Chunk, MappedPartitions, PartitionedTable, TableSummary, sketch_for_alphas
 from kdi._sketch.sketch import Sketch
 from kdi._utils.typing import Float64Array, FloatArray, Int64Array
 
-ResolveAlphas = Callable[[Float64Array], Float64Array]  # from the total weight of each column to its bandwidth factor
+Resolve = Callable[[Float64Array], Float64Array]  # from the total weight of each column to its bandwidth factor
+Check = Callable[[Float64Array], None]  # of the range of each column
 
 
 class ColumnQueries(Protocol):
     """The queries, whose answers have one entry per column."""
 
-    def sketches(self, kernel: Kernel, resolve_alphas: ResolveAlphas, finer: float = 1.0) -> list[Sketch]:
-        """Sketch the columns in cells that are fine enough for the bandwidth factors, or `finer` than that."""
+    def fit(self, factors: Float64Array, kernel: Kernel, check_ranges: Check) -> FeatureMaps:
+        """Build the maps of the columns to T; the factors may be rules, as `bandwidth.alpha_factors` returns them."""
         ...
 
-    def levels(self, maps: list[ColumnMap]) -> ColumnQueries:
-        """Return the queries of the columns' T, each column mapped by its own map."""
+    def level_sketches(self, maps: PackedMaps, resolve: Resolve, kernel: Kernel, finer: float) -> list[Sketch]:
+        """Sketch the T of the columns in cells that are `finer` than an integral with bandwidth factors needs."""
         ...
 
     def weights_between(self, cuts: list[Float64Array]) -> list[Float64Array]:
@@ -61,16 +65,23 @@ class ArrayQueries:
     weights: Float64Array | None
     n_threads: int = 1
 
-    def sketches(self, kernel: Kernel, resolve_alphas: ResolveAlphas, finer: float = 1.0) -> list[Sketch]:
-        return sketch_array(self.table, self.weights, kernel, resolve_alphas, self.n_threads, finer=finer)
+    def fit(self, factors: Float64Array, kernel: Kernel, check_ranges: Check) -> FeatureMaps:
+        def check(stats: ColumnStats) -> None:
+            with np.errstate(over="ignore"):
+                check_ranges(stats.maximum - stats.minimum)
 
-    def levels(self, maps: list[ColumnMap]) -> ArrayQueries:
+        _, features = fit_table(
+            self.table, self.weights, factors, kernel, self.n_threads, check=check, tolerance=LEVEL_TOLERANCE
+        )
+        return features
+
+    def level_sketches(self, maps: PackedMaps, resolve: Resolve, kernel: Kernel, finer: float) -> list[Sketch]:
         levels = np.empty(self.table.shape[::-1]).T
         forward(maps, self.table, levels, "clip", self.n_threads)
-        return ArrayQueries(levels, self.weights, self.n_threads)
+        return sketch_array(levels, self.weights, kernel, resolve, self.n_threads, finer=finer)
 
     def weights_between(self, cuts: list[Float64Array]) -> list[Float64Array]:
-        return [_weights_between(values, self.weights, here) for values, here in zip(self.table.T, cuts, strict=True)]
+        return core.weights_between(self.table, self.weights, cuts, self.n_threads)
 
     def medians(self, cuts: list[Float64Array]) -> list[Float64Array]:
         return [_medians(values, self.weights, here) for values, here in zip(self.table.T, cuts, strict=True)]
@@ -90,13 +101,16 @@ class PartitionedQueries:
     table: PartitionedTable
     check: Callable[[TableSummary], None]
 
-    def sketches(self, kernel: Kernel, resolve_alphas: ResolveAlphas, finer: float = 1.0) -> list[Sketch]:
-        found = sketch_for_alphas(self.table, kernel, resolve_alphas, finer)
+    def fit(self, factors: Float64Array, kernel: Kernel, check_ranges: Check) -> FeatureMaps:
+        found = sketch_for_alphas(self.table, kernel, partial(resolve_factors, factors))
         self.check(found)
-        return found.sketches
+        check_ranges(np.array([sketch.range for sketch in found.sketches]))
+        alphas = resolve_factors(factors, np.array([sketch.weight for sketch in found.sketches]))
+        return build_features(found.sketches, alphas, kernel, tolerance=LEVEL_TOLERANCE)[0]
 
-    def levels(self, maps: list[ColumnMap]) -> PartitionedQueries:
-        return PartitionedQueries(MappedPartitions(self.table, partial(_to_levels, maps=maps)), _accept)
+    def level_sketches(self, maps: PackedMaps, resolve: Resolve, kernel: Kernel, finer: float) -> list[Sketch]:
+        levels = MappedPartitions(self.table, partial(_to_levels, maps=list(maps)))
+        return sketch_for_alphas(levels, kernel, resolve, finer).sketches
 
     def weights_between(self, cuts: list[Float64Array]) -> list[Float64Array]:
         return self.table.reduce(partial(_weights_in_chunks, cuts=cuts), _add)
@@ -121,15 +135,11 @@ def _select(columns: list[FloatArray], indices: list[int]) -> list[FloatArray]:
     return [columns[j] for j in indices]
 
 
-def _accept(found: TableSummary) -> None:
-    """Check nothing: T is finite, or NaN where the value is."""
-
-
 def _weights_in_chunks(chunks: Iterable[Chunk], cuts: list[Float64Array]) -> list[Float64Array]:
     totals = [np.zeros(len(here) + 1) for here in cuts]
     for columns, weights in chunks:
         for total, values, here in zip(totals, columns, cuts, strict=True):
-            total += _weights_between(np.asarray(values, dtype=float), weights, here)
+            total += core.weights_between(values[:, None], weights, [here], 1)[0]
     return totals
 
 
@@ -137,10 +147,11 @@ def _add(one: list[Float64Array], other: list[Float64Array]) -> list[Float64Arra
     return [left + right for left, right in zip(one, other, strict=True)]
 
 
-def assign_clusters(values: Float64Array, boundaries: Float64Array) -> Int64Array:
+def assign_clusters(values: Float64Array, boundaries: Float64Array, n_threads: int = 1) -> Int64Array:
     """Number the cluster of each value, from the left; -1 for NaN. A value on a boundary belongs to the right."""
-    labels = np.searchsorted(boundaries, values, side="right")
-    return np.where(np.isnan(values), -1, labels)
+    labels = np.empty(len(values), dtype=np.int64)
+    core.assign(values[:, None], [boundaries], labels[:, None], n_threads)
+    return labels
 
 
 def _medians(values: Float64Array, weights: Float64Array | None, boundaries: Float64Array) -> Float64Array:
@@ -150,11 +161,3 @@ def _medians(values: Float64Array, weights: Float64Array | None, boundaries: Flo
     for k in np.unique(labels[labels >= 0]):
         result[k] = weighted_median(values[labels == k], weights[labels == k])
     return result
-
-
-def _weights_between(values: Float64Array, weights: Float64Array | None, boundaries: Float64Array) -> Float64Array:
-    """Sum the weights of the values of one column in each cluster."""
-    labels = assign_clusters(values, boundaries)
-    known = labels >= 0
-    known_weights = None if weights is None else weights[known]
-    return np.bincount(labels[known], known_weights, minlength=len(boundaries) + 1).astype(float)

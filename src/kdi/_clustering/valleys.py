@@ -8,8 +8,8 @@ In T, isolated values lie close together, so that thin regions are not cut into 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass, fields, replace
+from functools import cached_property, partial
 from itertools import pairwise
 from math import inf, pi, sqrt
 from numbers import Real
@@ -19,11 +19,9 @@ import numpy as np
 from scipy.special import ndtri
 
 from kdi._clustering.modes import Modes, find_modes
-from kdi._clustering.queries import ColumnQueries, ResolveAlphas, assign_clusters
+from kdi._clustering.queries import ColumnQueries, assign_clusters
 from kdi._integral.bandwidth import BANDWIDTH_RULES, bandwidth_factor
-from kdi._integral.build import build_map
 from kdi._integral.integral import Integral
-from kdi._integral.levels import LEVEL_TOLERANCE
 from kdi._integral.maps import ColumnMap, forward, inverse
 from kdi._numerics.backend import core
 from kdi._numerics.kernels import Kernel, get_kernel
@@ -51,15 +49,23 @@ class Valleys:
     sizes: Float64Array  # weight of each cluster
     alpha: float
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {one.name: getattr(self, one.name) for one in fields(self)}  # without cached properties
+
     @property
     def boundaries(self) -> Float64Array:
         """The valleys as values of x, ascending."""
-        return self.values_at(self.modes.valleys)
+        return self._turns[len(self.modes.peaks) :].copy()
 
     @property
     def centers(self) -> Float64Array:
         """The peaks as values of x."""
-        return self.values_at(self.modes.peaks)
+        return self._turns[: len(self.modes.peaks)].copy()
+
+    @cached_property
+    def _turns(self) -> Float64Array:
+        """The peaks and then the valleys, as values of x."""
+        return self.values_at(np.concatenate([self.modes.peaks, self.modes.valleys]))
 
     @property
     def edges(self) -> Float64Array:
@@ -78,6 +84,10 @@ class Valleys:
         peaks, valleys = self.modes.lower_peaks, self.modes.valley_densities
         variance = ROUGHNESS / (self.sizes.sum() * self.density.bandwidth) * (peaks + valleys)
         return np.asarray((peaks - valleys) / np.sqrt(variance))
+
+    def with_sizes(self, sizes: Float64Array) -> Valleys:
+        """Set the sizes; close valleys that are the same value of x."""
+        return replace(self, sizes=sizes).without_coincident()
 
     def without(self, valley: int) -> Valleys:
         """Close one valley: the two clusters beside it become one."""
@@ -182,51 +192,63 @@ class Valleys:
 
 def find_valleys(
     queries: ColumnQueries,
-    resolve_alphas: ResolveAlphas,
+    factors: Float64Array,
     bandwidths: list[Any],
     kernel: Kernel,
     describe: DescribeColumns,
+    n_threads: int = 1,
 ) -> list[Valleys]:
-    """Find the clusters of each column, with all the valleys that its density has."""
-    sketches = queries.sketches(kernel, resolve_alphas)
-    wide = [j for j, sketch in enumerate(sketches) if sketch.range == inf]
-    if wide:
-        raise ValueError(f"the range of {describe(wide)} is too large for float64; divide the values first.")
-    alphas = resolve_alphas(np.array([sketch.weight for sketch in sketches]))
-    with np.errstate(invalid="ignore"):  # inf times the standard deviation of a constant
-        column_bandwidths = alphas * np.array([sketch.std for sketch in sketches])
-    maps = [
-        build_map(sketch, kernel, bandwidth, tolerance=LEVEL_TOLERANCE)
-        for sketch, bandwidth in zip(sketches, column_bandwidths.tolist(), strict=True)
+    """Find the clusters of each column, with all the valleys that its density has.
+
+    `factors` are the bandwidth factors of the integrals or rules, as `bandwidth.alpha_factors` returns them.
+    """
+
+    def check_ranges(ranges: Float64Array) -> None:
+        wide = np.flatnonzero(ranges == inf).tolist()
+        if wide:
+            raise ValueError(f"the range of {describe(wide)} is too large for float64; divide the values first.")
+
+    features = queries.fit(factors, kernel, check_ranges)
+    sketches = queries.level_sketches(features.maps, partial(_density_factors, bandwidths), GAUSSIAN, FINER)
+    densities = [
+        _density(sketch, bandwidth, partial(describe, [j]))
+        for j, (sketch, bandwidth) in enumerate(zip(sketches, bandwidths, strict=True))
     ]
-    level_queries = queries.levels(maps)
-    level_sketches = level_queries.sketches(GAUSSIAN, partial(_density_factors, bandwidths), FINER)
-    found: list[Valleys] = []
-    for j, sketch in enumerate(level_sketches):
-        density, modes = _density(sketch, bandwidths[j], partial(describe, [j]))
-        found.append(Valleys(maps[j], density, modes, np.full(len(modes.peaks), sketch.weight), float(alphas[j])))
+    modes = iter(find_modes([one for one in densities if one is not None], n_threads))
+    found = [
+        Valleys(
+            features.maps[j],
+            density,
+            _constant_modes(sketch) if density is None else next(modes),
+            np.full(min(sketch.count, 1), sketch.weight),
+            float(features.alpha[j]),
+        )
+        for j, (sketch, density) in enumerate(zip(sketches, densities, strict=True))
+    ]
     # Sizes take a pass of their own: a cell of the density may lie on both sides of a valley.
-    cuts = [one.modes.valleys + (one.density.low if one.density else 0.0) for one in found]
-    sizes = level_queries.weights_between(cuts) if any(len(here) for here in cuts) else [one.sizes for one in found]
-    return [
-        replace(one, sizes=size).without_coincident() if len(one.modes.valleys) else one
-        for one, size in zip(found, sizes, strict=True)
-    ]
+    if any(one.n_clusters > 1 for one in found):
+        sizes = queries.weights_between([one.boundaries for one in found])
+        found = [one.with_sizes(own) if one.n_clusters > 1 else one for one, own in zip(found, sizes, strict=True)]
+    return found
 
 
-def _density(sketch: Sketch, bandwidth: Any, describe: Callable[[], str]) -> tuple[Integral | None, Modes]:
-    """Return the density of a column's T from their sketch, and its peaks and valleys."""
+def _density(sketch: Sketch, bandwidth: Any, describe: Callable[[], str]) -> Integral | None:
+    """Return the density of a column's T from their sketch; None for a constant."""
     if not sketch.range > 0:
-        n_clusters = min(sketch.count, 1)
-        return None, Modes(*(np.zeros(n) for n in (n_clusters, 0, n_clusters, 0)))
+        return None
     absolute = _density_factor(bandwidth, sketch.weight) * sketch.std
     if not absolute > MIN_BANDWIDTH:
         raise ValueError(
             f"bandwidth must be larger for {describe()}, got {bandwidth!r}: {absolute} in units of the KD-integral is "
             "lost in rounding."
         )
-    density = Integral.from_sketch(sketch, GAUSSIAN, absolute, FINER)
-    return density, find_modes(density)
+    return Integral.from_sketch(sketch, GAUSSIAN, absolute, FINER)
+
+
+def _constant_modes(sketch: Sketch) -> Modes:
+    """Return the modes of a constant, which is one cluster, or of no values."""
+    n_clusters = min(sketch.count, 1)
+    return Modes(*(np.zeros(n) for n in (n_clusters, 0, n_clusters, 0)))
 
 
 @dataclass(frozen=True)
@@ -267,7 +289,7 @@ def with_n_clusters(
     alphas = np.array([*(start * factor for factor in ALPHA_FACTORS), inf, 0.0])
     for some in np.split(alphas, range(queries.alphas_per_pass, len(alphas), queries.alphas_per_pass)):
         copies, bandwidths = queries.select([0] * len(some)), [bandwidth] * len(some)
-        for one in find_valleys(copies, partial(_fixed_alphas, some), bandwidths, kernel, lambda _: name):
+        for one in find_valleys(copies, some, bandwidths, kernel, lambda _: name):
             pruned = pruning.apply(one)
             if pruned.n_clusters >= n_clusters:
                 return pruned.with_at_most(n_clusters)
@@ -295,8 +317,3 @@ def _density_factor(bandwidth: Any, weight: float) -> float:
 
 def _density_factors(bandwidths: list[Any], weights: Float64Array) -> Float64Array:
     return np.array([_density_factor(one, weight) for one, weight in zip(bandwidths, weights.tolist(), strict=True)])
-
-
-def _fixed_alphas(alphas: Float64Array, weights: Float64Array) -> Float64Array:
-    """Return alphas that do not depend on the weights."""
-    return alphas

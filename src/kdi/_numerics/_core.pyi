@@ -65,6 +65,18 @@ def slopes(
     positions: Float64Array, moments: Float64Array, width: float, order: int, bandwidth: float, knots: Float64Array
 ) -> tuple[Float64Array, Float64Array]: ...
 def cubics(values: Float64Array, slopes: Float64Array, shape_error: float) -> tuple[Float64Array, float]: ...
+def turning_points(
+    positions: Sequence[Float64Array],
+    moments: Sequence[Float64Array],
+    widths: Float64Array,
+    bandwidths: Float64Array,
+    lengths: Float64Array,
+    n_threads: int,
+) -> list[tuple[Float64Array, Float64Array]]: ...
+def assign(array: FloatArray, cuts: Sequence[Float64Array], out: Int64Array, n_threads: int) -> None: ...
+def weights_between(
+    array: FloatArray, weights: Float64Array | None, cuts: Sequence[Float64Array], n_threads: int
+) -> list[Float64Array]: ...
 
 class PackedMaps:
     def __init__(

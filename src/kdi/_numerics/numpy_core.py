@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from math import ceil
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,10 @@ NUMPY_BLOCK_ROWS = 2**16  # rows of a column that are worked on at once, to boun
 DIRECT_TERMS = 2**14  # products of cells and knots below which selecting the near cells does not pay
 BEYOND_EVERY_GRID = 4e18  # a position in cells that an integer can still represent
 CUBIC, LINEAR, CONSTANT, EMPTY = range(4)  # the kinds of maps: see packed.hpp
+KNOTS_PER_BANDWIDTH = 32  # turning points closer than that differ in density by less than a millionth
+MAX_DENSITY_KNOTS = 2**18
+REACH = 39  # bandwidths beyond which a Gaussian underflows to 0
+NEGLIGIBLE = 1e-8  # of the highest density: slopes where there is less are rounding errors
 POSITION_ROUNDING = 1.5 * 2.0**20  # rounds positions to 2**-32 of an interval: see lookup.hpp for why
 
 
@@ -201,7 +206,8 @@ def _curves(
         block = slice(start, start + step)
         first, end = np.searchsorted(positions, [knots[block][0] - reach, knots[block][-1] + reach])
         near = slice(first, end)
-        sums = cell_sum(positions[near], moments[near], width, kernel, bandwidth, knots[block], n_derivatives)
+        near_cells = positions[near], moments[near]
+        sums = cell_sum(*near_cells, width, kernel, bandwidth, knots[block], n_derivatives=n_derivatives)
         for curve, total in zip(curves, sums, strict=True):
             curve[block] = total
         curves[0][block] += before[first]
@@ -276,6 +282,117 @@ def cubics(values: Float64Array, slopes: Float64Array, shape_error: float) -> tu
     coefficients[-1, 0] = values[-1]
     moved = 4 / 27 * (abs(left - slopes[:-1]) + abs(right - slopes[1:]))
     return coefficients, float(np.minimum(rise, shape_error + moved).max(initial=0.0))
+
+
+def turning_points(
+    positions: Sequence[Float64Array],
+    moments: Sequence[Float64Array],
+    widths: Float64Array,
+    bandwidths: Float64Array,
+    lengths: Float64Array,
+    n_threads: int,
+) -> list[tuple[Float64Array, Float64Array]]:
+    """Return where each Gaussian density over cells turns, and the density there: peaks and valleys alternate.
+
+    `lengths` are the ranges from which the cells were made, beginning at 0.
+    """
+    columns = zip(positions, moments, widths.tolist(), bandwidths.tolist(), lengths.tolist(), strict=True)
+    return [_turning_points(*column) for column in columns]
+
+
+def _turning_points(
+    positions: Float64Array, moments: Float64Array, width: float, bandwidth: float, length: float
+) -> tuple[Float64Array, Float64Array]:
+    knots = _density_knots(positions, length, bandwidth)
+    # In units of the bandwidth, in which nothing underflows.
+    density, slope = slopes(positions / bandwidth, moments, width / bandwidth, 0, 1.0, knots / bandwidth)
+    direction = np.where(density > NEGLIGIBLE * density.max(), np.sign(slope), 0.0)
+    direction[0], direction[-1] = 1.0, -1.0  # the density rises from 0 and falls to 0
+    known = np.flatnonzero(direction)
+    turns = np.flatnonzero(np.diff(direction[known]))
+    left, right = knots[known[turns]], knots[known[turns + 1]]
+    brackets = zip(left.tolist(), right.tolist(), direction[known[turns]].tolist(), strict=True)
+    tolerance = 1e-13 * min(bandwidth, length)
+    found = [_turning_point(positions, moments, width, bandwidth, tolerance, *bracket) for bracket in brackets]
+    at, densities = np.array(found).T
+    return at, densities
+
+
+def _density_knots(positions: Float64Array, length: float, bandwidth: float) -> Float64Array:
+    """Return where to evaluate the density: everywhere, or near the values where the kernel is too narrow for that."""
+    if length <= bandwidth:  # concave: one peak
+        return np.array([0.0, length])
+    n_knots = ceil(length / bandwidth * KNOTS_PER_BANDWIDTH) + 2
+    if n_knots <= MAX_DENSITY_KNOTS:
+        return np.linspace(0, length, n_knots)
+    near = bandwidth * np.linspace(-8, 8, 129)
+    return np.unique(np.clip(positions[:, None] + near, 0, length))
+
+
+def _turning_point(
+    positions: Float64Array,
+    moments: Float64Array,
+    width: float,
+    bandwidth: float,
+    tolerance: float,
+    left: float,
+    right: float,
+    left_sign: float,
+) -> tuple[float, float]:
+    """Return where the density turns between two positions, and the density there, by safeguarded Newton's method.
+
+    `left_sign` is the sign of the slope at the left end. Cells so far away that their kernel underflows are skipped.
+    """
+    first, last = np.searchsorted(positions, [left - REACH * bandwidth, right + REACH * bandwidth])
+    positions, moments = positions[first:last], moments[first:last]
+    at = 0.5 * (left + right)
+    for _ in range(100):
+        distances = (at - positions) / bandwidth
+        sums = cell_sum(-distances, moments, width / bandwidth, Kernel(0), 1.0, np.zeros(1), n_derivatives=3)
+        _, density, slope, curvature = (float(one[0]) for one in sums)
+        step = bandwidth * (slope / curvature) if slope and curvature else 0.0
+        # As far as the rounding of the sums and of the position itself allow.
+        if abs(step) <= max(tolerance, 2 * np.spacing(at)) or right - left <= 2 * np.spacing(at):
+            break
+        if slope * left_sign > 0:
+            left = at
+        else:
+            right = at
+        at = at - step if left <= at - step <= right else 0.5 * (left + right)
+    return at, density / bandwidth
+
+
+def assign(array: FloatArray, cuts: Sequence[Float64Array], out: Int64Array, n_threads: int) -> None:
+    """Write the number of ascending cuts at or below each value to `out`, -1 for NaN."""
+    _check_cuts(array, cuts)
+    if array.shape != out.shape:
+        raise ValueError("array and out must have the same shape")
+    for j, own in enumerate(cuts):
+        labels = np.searchsorted(own, array[:, j].astype(float), side="right")
+        out[:, j] = np.where(np.isnan(array[:, j]), -1, labels)
+
+
+def weights_between(
+    array: FloatArray, weights: Float64Array | None, cuts: Sequence[Float64Array], n_threads: int
+) -> list[Float64Array]:
+    """Sum the weights of each column's values below its first cut, between two cuts, and from the last cut on."""
+    _check_cuts(array, cuts)
+    if weights is not None and len(weights) != len(array):
+        raise ValueError("weights must have one entry per row")
+    labels = np.empty(array.shape, dtype=np.int64)
+    assign(array, cuts, labels, n_threads)
+    known, result = labels >= 0, []
+    for j, own in enumerate(cuts):
+        mass = None if weights is None else weights[known[:, j]]
+        result.append(np.bincount(labels[known[:, j], j], mass, len(own) + 1).astype(float))
+    return result
+
+
+def _check_cuts(array: FloatArray, cuts: Sequence[Float64Array]) -> None:
+    if len(cuts) != array.shape[1]:
+        raise ValueError("cuts must have one entry per column")
+    if not all((np.diff(own) >= 0).all() for own in cuts):
+        raise ValueError("cuts must ascend")
 
 
 class PackedMaps:

@@ -149,7 +149,7 @@ class KDDiscretizer(Discretizer):
                 f"enable_predict_proba needs a table of one feature, got {n_features}; use kdi.KDIDiscretizer for more."
             )
         # The integral at alpha = inf is a straight line: its density is the feature's own.
-        queries, at_infinity = ArrayQueries(table, None), partial(np.full_like, fill_value=inf)
+        queries, at_infinity = ArrayQueries(table, None), np.full(n_features, inf)
         valleys = find_valleys(queries, at_infinity, betas, get_kernel("polyexp"), partial(column_names, self))
         if max_bins is not None:
             valleys = [found.with_at_most(max_bins) for found in valleys]
