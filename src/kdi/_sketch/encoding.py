@@ -106,6 +106,7 @@ def _is_consistent_with_values(
     if (abs(moments) > moments[:, :1] * 0.5 ** np.arange(4) * (1 + 1e-9) + rounding).any():
         return False
     ends = np.array([low, high])
-    positions = np.ldexp(ends, -exponent)
+    with np.errstate(over="ignore"):
+        positions = np.ldexp(ends, -exponent)
     cells = np.floor(positions) - ((positions == 0) & (ends < 0))  # a negative value that underflows stays below 0
     return np.array_equal(cells, keys[[0, -1]].astype(float))
