@@ -23,7 +23,8 @@ def bits(value):
         return float(value).hex()
     if value is None or isinstance(value, str | int | np.integer):
         return value
-    return type(value).__name__, {name: bits(one) for name, one in sorted(vars(value).items())}
+    # Without cached properties.
+    return type(value).__name__, {name: bits(one) for name, one in sorted(value.__getstate__().items())}
 
 
 def fitted(model):

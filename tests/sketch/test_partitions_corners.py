@@ -160,7 +160,7 @@ def test_readings_are_as_many_as_said(rng):
     assert readings(corr_partitioned) == 3
     assert readings(corr_partitioned, holed) == 4
     assert readings(KDIDiscretizer()._fit_partitions) == 3
-    assert readings(lambda partitions: cluster_partitioned(partitions, ClusterOptions()), table[:, :1]) == 4
+    assert readings(lambda partitions: cluster_partitioned(partitions, ClusterOptions()), table[:, :1]) == 3
     four = ClusterOptions(n_clusters=4, bandwidth=0.1)
     assert readings(lambda partitions: cluster_partitioned(partitions, four), table[:, :1]) <= 16
 

@@ -8,7 +8,7 @@ In T, isolated values lie close together, so that thin regions are not cut into 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import InitVar, dataclass, fields, replace
 from functools import cached_property, partial
 from itertools import pairwise
 from math import inf, pi, sqrt
@@ -22,7 +22,7 @@ from kdi._clustering.modes import Modes, find_modes
 from kdi._clustering.queries import ColumnQueries, assign_clusters
 from kdi._integral.bandwidth import BANDWIDTH_RULES, bandwidth_factor
 from kdi._integral.integral import Integral
-from kdi._integral.maps import ColumnMap, forward, inverse
+from kdi._integral.maps import ColumnMap, PackedMaps, forward, inverse
 from kdi._numerics.backend import core
 from kdi._numerics.kernels import Kernel, get_kernel
 from kdi._sketch.sketch import Sketch
@@ -48,6 +48,11 @@ class Valleys:
     modes: Modes
     sizes: Float64Array  # weight of each cluster
     alpha: float
+    turns: InitVar[Float64Array | None] = None  # the peaks and then the valleys, as values of x
+
+    def __post_init__(self, turns: Float64Array | None) -> None:
+        if turns is not None:
+            self.__dict__["_turns"] = turns
 
     def __getstate__(self) -> dict[str, Any]:
         return {one.name: getattr(self, one.name) for one in fields(self)}  # without cached properties
@@ -64,7 +69,6 @@ class Valleys:
 
     @cached_property
     def _turns(self) -> Float64Array:
-        """The peaks and then the valleys, as values of x."""
         return self.values_at(np.concatenate([self.modes.peaks, self.modes.valleys]))
 
     @property
@@ -84,10 +88,6 @@ class Valleys:
         peaks, valleys = self.modes.lower_peaks, self.modes.valley_densities
         variance = ROUGHNESS / (self.sizes.sum() * self.density.bandwidth) * (peaks + valleys)
         return np.asarray((peaks - valleys) / np.sqrt(variance))
-
-    def with_sizes(self, sizes: Float64Array) -> Valleys:
-        """Set the sizes; close valleys that are the same value of x."""
-        return replace(self, sizes=sizes).without_coincident()
 
     def without(self, valley: int) -> Valleys:
         """Close one valley: the two clusters beside it become one."""
@@ -214,22 +214,34 @@ def find_valleys(
         _density(sketch, bandwidth, partial(describe, [j]))
         for j, (sketch, bandwidth) in enumerate(zip(sketches, bandwidths, strict=True))
     ]
-    modes = iter(find_modes([one for one in densities if one is not None], n_threads))
-    found = [
-        Valleys(
-            features.maps[j],
-            density,
-            _constant_modes(sketch) if density is None else next(modes),
-            np.full(min(sketch.count, 1), sketch.weight),
-            float(features.alpha[j]),
-        )
-        for j, (sketch, density) in enumerate(zip(sketches, densities, strict=True))
+    of_densities = iter(find_modes([one for one in densities if one is not None], n_threads))
+    modes = [
+        _constant_modes(sketch) if density is None else next(of_densities)
+        for sketch, density in zip(sketches, densities, strict=True)
     ]
+    turns = _turns(features.maps, densities, modes)
     # Sizes take a pass of their own: a cell of the density may lie on both sides of a valley.
-    if any(one.n_clusters > 1 for one in found):
-        sizes = queries.weights_between([one.boundaries for one in found])
-        found = [one.with_sizes(own) if one.n_clusters > 1 else one for one, own in zip(found, sizes, strict=True)]
-    return found
+    sizes = [np.full(min(sketch.count, 1), sketch.weight) for sketch in sketches]
+    if any(len(one.valleys) for one in modes):
+        between = queries.weights_between([values[len(own.peaks) :] for values, own in zip(turns, modes, strict=True)])
+        sizes = [own if len(one.valleys) else whole for own, one, whole in zip(between, modes, sizes, strict=True)]
+    return [
+        Valleys(features.maps[j], densities[j], modes[j], sizes[j], alpha, turns[j]).without_coincident()
+        for j, alpha in enumerate(features.alpha.tolist())
+    ]
+
+
+def _turns(maps: PackedMaps, densities: list[Integral | None], modes: list[Modes]) -> list[Float64Array]:
+    """Return the peaks and then the valleys of each column, as values of x."""
+    lengths = [len(one.peaks) + len(one.valleys) for one in modes]
+    levels = np.zeros((len(maps), max(lengths, default=0)))
+    for row, density, own in zip(levels, densities, modes, strict=True):
+        if density is not None:
+            positions = np.concatenate([own.peaks, own.valleys])
+            row[: len(positions)] = positions + density.low
+    values = np.empty_like(levels)
+    inverse(maps, levels.T, values.T, "clip")
+    return [row[:length] for row, length in zip(values, lengths, strict=True)]
 
 
 def _density(sketch: Sketch, bandwidth: Any, describe: Callable[[], str]) -> Integral | None:
