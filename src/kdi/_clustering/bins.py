@@ -9,7 +9,7 @@ import numpy as np
 
 from kdi._clustering.valleys import Valleys
 from kdi._utils.typing import Float64Array
-from kdi._utils.validation import is_integer
+from kdi._utils.validation import is_integer, n_dimensions
 
 
 def bin_edges(valleys: Valleys) -> Float64Array:
@@ -47,7 +47,7 @@ def object_array(arrays: list[Float64Array]) -> Any:
 
 def per_feature_values(parameter: Any, n_features: int, name: str, check: Callable[[Any], None]) -> list[Any]:
     """Return the checked value of a parameter for each feature; a single value is that of all features."""
-    is_single = isinstance(parameter, str) or np.ndim(parameter) == 0
+    is_single = isinstance(parameter, str) or n_dimensions(parameter) == 0
     values = [parameter] * n_features if is_single else list(parameter)
     if len(values) != n_features:
         raise ValueError(

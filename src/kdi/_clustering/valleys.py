@@ -27,6 +27,7 @@ from kdi._numerics.backend import core
 from kdi._numerics.kernels import Kernel, get_kernel
 from kdi._sketch.sketch import Sketch
 from kdi._utils.typing import Float64Array
+from kdi._utils.validation import to_float
 
 DescribeColumns = Callable[[list[int]], str]  # from positions of columns to what messages call them
 
@@ -280,9 +281,10 @@ class Pruning:
     def apply(self, valleys: Valleys) -> Valleys:
         """Close the valleys that do not count."""
         if self.significance is not None:
-            valleys = valleys.without_insignificant(self.significance)
+            valleys = valleys.without_insignificant(float(self.significance))
         if self.min_size is not None:
-            min_size = self.min_size * valleys.sizes.sum() if self.min_size < 1 else self.min_size
+            size = to_float(self.min_size)
+            min_size = size * valleys.sizes.sum() if size < 1 else size
             valleys = valleys.without_small(min_size)
         return valleys
 
@@ -316,7 +318,7 @@ def with_n_clusters(
 
 def check_bandwidth(bandwidth: Any) -> None:
     """Raise unless a bandwidth is a rule or a positive number."""
-    number = isinstance(bandwidth, Real) and not isinstance(bandwidth, bool) and 0 < float(bandwidth) < inf
+    number = isinstance(bandwidth, Real) and not isinstance(bandwidth, bool) and 0 < to_float(bandwidth) < inf
     if not number and not (isinstance(bandwidth, str) and bandwidth in BANDWIDTH_RULES):
         raise ValueError(f"bandwidth must be a positive number, 'scott' or 'silverman', got {bandwidth!r}.")
 

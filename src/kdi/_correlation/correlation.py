@@ -23,6 +23,7 @@ from kdi._integral.bandwidth import bandwidth_factor
 from kdi._numerics.kernels import get_kernel
 from kdi._utils.public import public_in
 from kdi._utils.typing import Float64Array, KernelName
+from kdi._utils.validation import n_dimensions
 
 CONSTANT = "An input array is constant; the correlation coefficient is not defined."
 INFINITE = (
@@ -107,7 +108,7 @@ class CorrelationResult(_Significance):
         if not (isinstance(confidence_level, Real) and 0 < confidence_level < 1):
             raise ValueError(f"`confidence_level` must be a number between 0 and 1, got {confidence_level!r}.")
         if method is None:
-            ends = fisher_interval(self._statistic, self._samples.n, confidence_level, self._alternative)
+            ends = fisher_interval(self._statistic, self._samples.n, float(confidence_level), self._alternative)
         elif isinstance(method, BootstrapMethod):
             ends = bootstrap_interval(self._samples, confidence_level, method, self._alternative)
             ends = np.where(np.isnan(self._statistic), np.nan, ends)
@@ -239,7 +240,7 @@ def correlation(
 
 def _alpha_pair(alpha: Any) -> tuple[Any, Any]:
     """Check alpha and return one for each sample."""
-    single = isinstance(alpha, str) or np.ndim(alpha) == 0
+    single = isinstance(alpha, str) or n_dimensions(alpha) == 0
     pair = [alpha, alpha] if single else list(alpha)
     if len(pair) != 2:
         raise ValueError(f"alpha must be a number, a rule or a pair of these for x and y, got {alpha!r}.")

@@ -13,7 +13,7 @@ from kdi._integral.levels import column_levels
 from kdi._numerics.kernels import Kernel
 from kdi._utils.threads import count_threads
 from kdi._utils.typing import Float64Array
-from kdi._utils.validation import as_numbers, as_weights, check_some_weight, is_integer
+from kdi._utils.validation import as_numbers, as_weights, check_some_weight, is_integer, to_float
 
 Booleans = NDArray[np.bool_]
 UNIT_ROUNDING = 1e-15  # rounding of a correlation near 1: p-values of small samples would show its square root
@@ -31,7 +31,7 @@ def unit_vectors(
     samples: Float64Array, weights: Float64Array | None, alphas: list[Any], kernel: Kernel, n_jobs: int | None = None
 ) -> UnitVectors:
     """Compute the unit vectors of the integrals of many samples, one sample per row; NaN is left out of each."""
-    factors = np.array([1.0 if isinstance(alpha, str) else alpha for alpha in alphas], dtype=float)
+    factors = np.array([1.0 if isinstance(alpha, str) else to_float(alpha) for alpha in alphas])
     for j in [j for j, alpha in enumerate(alphas) if isinstance(alpha, str)]:  # the rules depend on the sample's size
         known = ~np.isnan(samples[j])
         factors[j] = bandwidth_factor(alphas[j], float(known.sum() if weights is None else weights[known].sum()))
@@ -159,6 +159,9 @@ def read_samples(
         message = f"`x` and `y` must be broadcastable, got shapes {first.shape} and {second.shape}."
         raise ValueError(message) from error
     n_dimensions = max(first.ndim, second.ndim)
+    if not -n_dimensions <= axis < n_dimensions:
+        ends = f"from {-n_dimensions} to {n_dimensions - 1}"
+        raise np.exceptions.AxisError(f"`axis` must be {ends} for these arrays, got {axis!r}.")
     first, second = (_with_axis_last(one, n_dimensions, int(axis)) for one in (first, second))
     n = first.shape[-1]
     if n != second.shape[-1]:

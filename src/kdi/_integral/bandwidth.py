@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from kdi._utils.typing import Float64Array
+from kdi._utils.validation import n_dimensions, to_float
 
 BANDWIDTH_RULES = ("scott", "silverman")
 SCOTT, SILVERMAN = -1.0, -2.0  # stand for the rules among bandwidth factors
@@ -31,9 +32,9 @@ def bandwidth_factor(alpha: Any, weight: float, label: str = "alpha") -> float:
         if alpha not in BANDWIDTH_RULES:
             raise ValueError(f"{label} must be {ALLOWED_ALPHAS}, got {alpha!r}.")
         return float((weight if alpha == "scott" else 0.75 * weight) ** -0.2) if weight > 0 else float("nan")
-    if not isinstance(alpha, Real) or isinstance(alpha, bool | np.bool_) or not float(alpha) >= 0:
+    if not isinstance(alpha, Real) or isinstance(alpha, bool | np.bool_) or not to_float(alpha) >= 0:
         raise ValueError(f"{label} must be {ALLOWED_ALPHAS}, got {alpha!r}.")
-    return float(alpha)
+    return to_float(alpha) + 0.0  # 0 instead of -0, by which a range must not be divided
 
 
 def spread_alpha(alpha: Any, n_features: int, names: Any = None) -> list[Any]:
@@ -50,10 +51,10 @@ def spread_alpha(alpha: Any, n_features: int, names: Any = None) -> list[Any]:
                 f"alpha names {unknown[0]!r}, which is not a feature; the features are {list(names)[:10]}."
             )
         return [alpha.get(name, 1.0) for name in names]
-    if isinstance(alpha, str) or np.ndim(alpha) == 0:
+    if isinstance(alpha, str) or n_dimensions(alpha) == 0:
         return [alpha] * n_features
     alphas = alpha.tolist() if isinstance(alpha, np.ndarray) else list(alpha)
-    if np.ndim(alpha) != 1 or len(alphas) != n_features:
+    if n_dimensions(alpha) != 1 or len(alphas) != n_features:
         raise ValueError(f"alpha must have one entry per feature, {n_features}, got shape {np.shape(alpha)}.")
     return alphas
 
@@ -71,7 +72,7 @@ def resolve_alpha(alpha: Any, weights: Float64Array, names: Any = None) -> Float
 def alpha_factors(alpha: Any, n_features: int, names: Any = None) -> Float64Array:
     """Return one number per feature: its alpha, or SCOTT or SILVERMAN, which `resolve_factors` turns into an alpha."""
     if (isinstance(alpha, float) and alpha >= 0) or (type(alpha) is int and 0 <= alpha < 2**53):
-        return np.full(n_features, float(alpha))
+        return np.full(n_features, float(alpha) + 0.0)
     ones = resolve_alpha(alpha, np.ones(n_features), names)  # checks every alpha
     rules = {"scott": SCOTT, "silverman": SILVERMAN}
     alphas = spread_alpha(alpha, n_features, names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from numbers import Integral
 from typing import Any
 
@@ -101,7 +102,7 @@ def _not_a_number(column: Any) -> str | None:
         if isinstance(value, str | bytes) or (isinstance(value, np.generic) and value.dtype.kind in "Mm"):
             return repr(value)
         try:
-            float("nan") if value is None else float(value)
+            float("nan") if value is None else to_float(value)
         except (TypeError, ValueError):
             if str(value) != "<NA>":  # pandas' missing value
                 return repr(value)
@@ -122,7 +123,10 @@ def as_numbers(values: Any, name: str, column: str | None = None) -> Float64Arra
     if array.dtype.kind == "O":
         missing = np.array([str(value) == "<NA>" for value in array.ravel()]).reshape(array.shape)  # from pandas
         array = np.where(missing, np.nan, array)
-    return array.astype(float)
+    try:
+        return array.astype(float)
+    except OverflowError:  # an integer too large for float64
+        return np.array([np.nan if one is None else to_float(one) for one in array.ravel()]).reshape(array.shape)
 
 
 def as_column(values: ArrayLike, name: str = "values") -> Float64Array:
@@ -170,6 +174,22 @@ def describe_type(thing: Any) -> str:
     """Describe an object by its library and class."""
     library, name = type(thing).__module__.split(".")[0], type(thing).__name__
     return f"a {name}" if library == "builtins" else f"a {library} {name}"
+
+
+def to_float(number: Any) -> float:
+    """Convert a real number of any type; one that is too large for float64 becomes infinite."""
+    try:
+        return float(number)
+    except OverflowError:
+        return inf if number > 0 else -inf
+
+
+def n_dimensions(value: Any) -> int:
+    """Return the number of dimensions; 1 for a sequence whose entries differ in shape."""
+    try:
+        return np.ndim(value)
+    except ValueError:
+        return 1
 
 
 def is_integer(value: Any) -> bool:
