@@ -15,7 +15,23 @@ auto to_python(SortedMoments<Key> sorted) {
     return std::make_pair(to_numpy(std::move(sorted.keys), {n}), to_numpy(std::move(sorted.moments), {n, moments_per_key}));
 }
 
+void require_cells(const Vector& values, int exponent) {
+    require_aligned(values);
+    require_exponent(exponent);
+    const CellLocator locate(exponent);
+    for (std::size_t k = 0; k < values.shape(0); ++k) require(locate.finds(values.data()[k]), "values must lie in cells that int64 can count");
+}
+
+template <class KeysOf>
+void require_moments(const KeysOf& keys, const Matrix& moments) {
+    require_aligned(keys, moments);
+    require(moments.shape(0) == keys.shape(0), "moments must have one row per key");
+}
+
 auto cut_values(Vector values, Vector weights, int exponent) {
+    require_cells(values, exponent);
+    require_aligned(weights);
+    require(weights.shape(0) == values.shape(0), "weights must have one number per value");
     SortedMoments<std::int64_t> cells{};
     {
         nb::gil_scoped_release release;
@@ -25,6 +41,10 @@ auto cut_values(Vector values, Vector weights, int exponent) {
 }
 
 auto widen_cells(Keys<std::int64_t> cells, Matrix moments, int n_doublings) {
+    require_moments(cells, moments);
+    require(moments.shape(1) == n_moments, "moments must have four columns");
+    require(n_doublings >= 0, "n_doublings must not be negative");
+    require_exponent(n_doublings);
     SortedMoments<std::int64_t> wider{};
     {
         nb::gil_scoped_release release;
@@ -35,6 +55,9 @@ auto widen_cells(Keys<std::int64_t> cells, Matrix moments, int n_doublings) {
 
 template <class Key>
 auto merge_keys(Keys<Key> one, Matrix one_moments, Keys<Key> other, Matrix other_moments) {
+    require_moments(one, one_moments);
+    require_moments(other, other_moments);
+    require(one_moments.shape(1) == other_moments.shape(1), "moments must have as many columns as the other moments");
     SortedMoments<Key> both{};
     {
         nb::gil_scoped_release release;
@@ -45,6 +68,7 @@ auto merge_keys(Keys<Key> one, Matrix one_moments, Keys<Key> other, Matrix other
 }
 
 int doublings_of_values(Vector values, int exponent, std::size_t most) {
+    require_cells(values, exponent);
     const CellLocator locate(exponent);
     const double* value = values.data();
     return doublings(values.shape(0), most, [&](std::size_t k) { return locate(value[k]).cell; });
@@ -52,6 +76,7 @@ int doublings_of_values(Vector values, int exponent, std::size_t most) {
 
 // The overload for keys that are cells already; it ignores the exponent.
 int doublings_of_cells(Keys<std::int64_t> cells, int, std::size_t most) {
+    require_aligned(cells);
     const std::int64_t* cell = cells.data();
     return doublings(cells.shape(0), most, [&](std::size_t k) { return cell[k]; });
 }

@@ -77,12 +77,30 @@ nb::tuple pack_sketches(const Columns& columns, GetKeys get_keys, GetMoments get
         to_numpy(std::move(values), {n_values}), to_numpy(std::move(masses), {n_values}));
 }
 
+void require_options(const MapOptions& options) {
+    require_order(options.kernel.order);
+    require_positive(options.kernel.scale, "scale must be positive and finite");
+    require_positive(options.kernel.peak, "peak must be positive and finite");
+    require_positive(options.kernel.max_fourth_derivative, "max_fourth_derivative must be positive and finite");
+    require(options.max_knots >= 2, "max_knots must be at least 2");
+    require_positive(options.tolerance, "tolerance must be positive and finite");
+}
+
 // The statistics of the first pass, one row each; the bandwidth factors; the sketches; and the maps.
 template <class Number>
 nb::tuple fit_table(Array2D<const Number> table, OptionalVector weights, Vector alphas, int order, double scale,
                     double peak, double max_fourth_derivative, double max_knots, double tolerance, int n_threads) {
     const auto rows = view(table);
+    require_weights(weights, rows.n_rows);
+    require_threads(n_threads);
+    require_aligned(alphas);
+    require(alphas.shape(0) == rows.n_columns, "alphas must have one number per column");
+    for (std::size_t j = 0; j < rows.n_columns; ++j) {
+        const double alpha = alphas.data()[j];
+        require(!(alpha < 0) || alpha == scott || alpha == silverman, "alphas must be >= 0, rules or NaN");
+    }
     const FitOptions options{alphas.data(), {{order, scale, peak, max_fourth_derivative}, max_knots, tolerance}};
+    require_options(options.map);
     TableFit<const Number> fit(rows, data_or_null(weights), options);
     {
         nb::gil_scoped_release release;
@@ -111,24 +129,45 @@ struct PackedSketches {
     Matrix moments;
     Vector values, masses;
 
-    void check(std::size_t n_columns) const {
+    void check(std::size_t n_columns, const double* minimum, const double* maximum) const {
+        require_aligned(keys, exponent, n, cells, moments, values, masses);
         std::size_t n_cells = 0, n_values = 0;
         require(keys.shape(0) == n_columns && exponent.shape(0) == n_columns && n.shape(0) == n_columns,
                 "sketches must have one entry per column");
         for (std::size_t j = 0; j < n_columns; ++j) {
             require(keys.data()[j] <= 1 && n.data()[j] >= 0, "sketches must have cells or distinct values");
-            require(std::abs(exponent.data()[j]) < 3000, "exponents of cells must be those of numbers");
+            require(n.data()[j] <= max_cell, "sketches must have as many cells or values as they say");
+            require_exponent(exponent.data()[j]);
             (keys.data()[j] == 0 ? n_cells : n_values) += static_cast<std::size_t>(n.data()[j]);
         }
         require(cells.shape(0) == n_cells && moments.shape(0) == n_cells && moments.shape(1) == n_moments,
                 "sketches must have as many cells as they say");
         require(values.shape(0) == n_values && masses.shape(0) == n_values, "sketches must have as many values as they say");
-    }
-
-    static void require(bool holds, const char* what) {
-        if (!holds) throw std::invalid_argument(what);
+        const std::int64_t* cell = cells.data();
+        const double* value = values.data();
+        for (std::size_t j = 0; j < n_columns; ++j) {
+            const auto size = static_cast<std::size_t>(n.data()[j]);
+            if (size == 0) continue;
+            require(minimum[j] <= maximum[j] && maximum[j] - minimum[j] < infinity, "extremes must be finite, and so must the range");
+            if (keys.data()[j] == 0) {
+                require(cell[0] >= -max_cell && cell[size - 1] <= max_cell, "cells must be at most 2**53 in size");
+                for (std::size_t k = 1; k < size; ++k) require(cell[k] > cell[k - 1], "cells must ascend");
+                cell += size;
+            } else {
+                require(value[0] == minimum[j] && value[size - 1] == maximum[j], "values must begin and end with the extremes");
+                for (std::size_t k = 1; k < size; ++k) require(value[k] > value[k - 1], "values must ascend");
+                value += size;
+            }
+        }
     }
 };
+
+template <class Array>
+Array array_from(nb::handle object) {
+    Array array;
+    if (!nb::try_cast(object, array, false)) throw nb::type_error("sketches must be contiguous arrays of the right dtypes");
+    return array;
+}
 
 // A map built from a sketch, and the cells into which the sketch was merged, if it was.
 struct BuiltColumn {
@@ -146,15 +185,21 @@ nb::tuple build_maps(nb::tuple arrays, Vector minimum, Vector maximum, Vector co
                      double scale, double peak, double max_fourth_derivative, double max_knots, double tolerance, bool merge,
                      int n_threads) {
     if (arrays.size() != 7) throw std::invalid_argument("sketches must be seven arrays");
-    const PackedSketches sketches{nb::cast<Kinds>(arrays[0], false),   nb::cast<Cells1D>(arrays[1], false),
-                                  nb::cast<Cells1D>(arrays[2], false), nb::cast<Cells1D>(arrays[3], false),
-                                  nb::cast<Matrix>(arrays[4], false),  nb::cast<Vector>(arrays[5], false),
-                                  nb::cast<Vector>(arrays[6], false)};
+    const PackedSketches sketches{array_from<Kinds>(arrays[0]),   array_from<Cells1D>(arrays[1]), array_from<Cells1D>(arrays[2]),
+                                  array_from<Cells1D>(arrays[3]), array_from<Matrix>(arrays[4]),  array_from<Vector>(arrays[5]),
+                                  array_from<Vector>(arrays[6])};
     const std::size_t n_columns = factors.shape(0);
-    sketches.check(n_columns);
-    PackedSketches::require(minimum.shape(0) == n_columns && maximum.shape(0) == n_columns && counts.shape(0) == n_columns,
-                            "extremes and counts must be one per column");
+    require_aligned(minimum, maximum, counts, factors);
+    require(minimum.shape(0) == n_columns && maximum.shape(0) == n_columns && counts.shape(0) == n_columns,
+            "extremes and counts must be one per column");
+    for (std::size_t j = 0; j < n_columns; ++j) {
+        require(counts.data()[j] >= 0 && counts.data()[j] <= static_cast<double>(max_cell), "counts must be 0 to 2**53");
+        require(!(factors.data()[j] < 0), "factors must be >= 0 or NaN");
+    }
+    sketches.check(n_columns, minimum.data(), maximum.data());
     const MapOptions options{{order, scale, peak, max_fourth_derivative}, max_knots, tolerance};
+    require_options(options);
+    require_threads(n_threads);
     std::vector<ColumnSummary> summaries;
     std::size_t cell = 0, value = 0;
     for (std::size_t j = 0; j < n_columns; ++j) {

@@ -11,6 +11,14 @@ NumPyFloat64 levels(Array2D<const double> array, OptionalVector weights, Array2D
                     double kernel_scale, double flat, double cdf_error, int n_threads) {
     const auto from = view(array);
     const auto to = view(out);
+    require(to.n_rows == from.n_rows && to.n_columns == from.n_columns, "out must have the shape of the array");
+    require_weights(weights, from.n_rows);
+    require_aligned(alphas);
+    require(alphas.shape(0) == from.n_columns, "alphas must have one number per column");
+    for (std::size_t j = 0; j < from.n_columns; ++j) require(alphas.data()[j] >= 0, "alphas must be >= 0");
+    require_order(order);
+    require_positive(kernel_scale, "kernel_scale must be positive and finite");
+    require_threads(n_threads);
     std::vector<double> errors(from.n_columns);
     {
         nb::gil_scoped_release release;

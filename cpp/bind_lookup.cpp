@@ -1,6 +1,4 @@
-#include <atomic>
-#include <stdexcept>
-#include <string>
+#include <vector>
 
 #include "arrays.hpp"
 #include "lookup.hpp"
@@ -12,29 +10,32 @@ template <class Number>
 using Flat = nb::ndarray<const Number, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 // The arrays of packed maps, whose memory it keeps alive. Every access of `forward` and `inverse` stays within them: lengths,
-// ranges and the guide are checked here, and positions are limited there.
+// ranges and the guide are checked here, and positions are limited there. Integers are copied, so that they stay what was
+// checked; numbers may change.
 class PackedArrays {
   public:
     PackedArrays(Flat<std::uint8_t> kind, Flat<double> low, Flat<double> high, Flat<double> unit, Flat<double> scale,
                  Flat<double> low_slope, Flat<double> high_slope, Flat<std::int64_t> start, Flat<std::int64_t> n_knots,
                  Matrix coefficients, Flat<double> knots, Flat<double> levels, Flat<std::int32_t> guide)
-        : view{kind.shape(0),     kind.data(),    low.data(),     high.data(),         unit.data(),  scale.data(),  low_slope.data(),
-               high_slope.data(), start.data(),   n_knots.data(), coefficients.data(), knots.data(), levels.data(), guide.data()},
-          kind_(kind), integers_{start, n_knots}, numbers_{low, high, unit, scale, low_slope, high_slope, knots, levels},
-          coefficients_(coefficients), guide_(guide) {
+        : kind_(copy(kind)), start_(copy(start)), n_knots_(copy(n_knots)), guide_(copy(guide)),
+          numbers_{low, high, unit, scale, low_slope, high_slope, knots, levels}, coefficients_(coefficients),
+          view{kind_.size(),      kind_.data(),  low.data(),      high.data(),         unit.data(),  scale.data(),  low_slope.data(),
+               high_slope.data(), start_.data(), n_knots_.data(), coefficients.data(), knots.data(), levels.data(), guide_.data()} {
         const std::size_t n = view.n_features;
+        for (const auto& numbers : numbers_) require_aligned(numbers);
+        require_aligned(coefficients);
         for (std::size_t k = 0; k < 6; ++k) require(numbers_[k].shape(0) == n, "numbers per feature must have one length");
-        for (const auto& integers : integers_) require(integers.shape(0) == n, "numbers per feature must have one length");
+        require(start_.size() == n && n_knots_.size() == n, "numbers per feature must have one length");
         require(coefficients.shape(1) == 4, "coefficients must have four columns");
         require(levels.shape(0) == knots.shape(0) && guide.shape(0) == knots.shape(0), "knots, levels and guide must have one length");
         for (std::size_t j = 0; j < n; ++j) check_feature(j);
     }
 
-    const PackedMaps view;
-
   private:
-    static void require(bool holds, const char* what) {
-        if (!holds) throw std::invalid_argument(std::string("packed maps: ") + what);
+    template <class Integer>
+    static std::vector<Integer> copy(const Flat<Integer>& integers) {
+        require_aligned(integers);
+        return {integers.data(), integers.data() + integers.shape(0)};
     }
 
     void check_feature(std::size_t j) const {
@@ -42,7 +43,7 @@ class PackedArrays {
         const auto kind = static_cast<MapKind>(view.kind[j]);
         if (kind == MapKind::constant || kind == MapKind::empty) return;
         const std::int64_t start = view.start[j], n_knots = view.n_knots[j];
-        const auto n_points = static_cast<std::int64_t>(kind == MapKind::cubic ? coefficients_.shape(0) : guide_.shape(0));
+        const auto n_points = static_cast<std::int64_t>(kind == MapKind::cubic ? coefficients_.shape(0) : guide_.size());
         require(n_knots >= 2 && n_knots <= (std::int64_t{1} << (kind == MapKind::cubic ? 20 : 31)),
                 "a feature must have 2 to 2**20 (cubic) or 2**31 (linear) knots");
         require(start >= 0 && start <= n_points - n_knots, "knots of a feature must lie within the arrays");
@@ -50,11 +51,14 @@ class PackedArrays {
             require(view.guide[k] >= 0 && view.guide[k] < n_knots - 1, "guide must name intervals of the feature");
     }
 
-    Flat<std::uint8_t> kind_;
-    Flat<std::int64_t> integers_[2];
-    Flat<double> numbers_[8];
-    Matrix coefficients_;
-    Flat<std::int32_t> guide_;
+    const std::vector<std::uint8_t> kind_;
+    const std::vector<std::int64_t> start_, n_knots_;
+    const std::vector<std::int32_t> guide_;
+    const Flat<double> numbers_[8];
+    const Matrix coefficients_;
+
+  public:
+    const PackedMaps view;
 };
 
 // Apply each column's map. Return the leftmost column that holds an infinite value, or -1.
@@ -62,9 +66,10 @@ template <bool Forward, class Number>
 std::int64_t map_array(const PackedArrays& maps, Array2D<const Number> array, Array2D<Number> out, int out_of_range, int n_threads) {
     const auto from = view(array);
     const auto to = view(out);
-    if (from.n_columns != maps.view.n_features || to.n_columns != from.n_columns || to.n_rows != from.n_rows)
-        throw std::invalid_argument("array, out and the maps must have the same shape");
-    if (out_of_range < 0 || out_of_range > 2) throw std::invalid_argument("out_of_range must be 0, 1 or 2");
+    require(from.n_columns == maps.view.n_features && to.n_columns == from.n_columns && to.n_rows == from.n_rows,
+            "array, out and the maps must have the same shape");
+    require(out_of_range >= 0 && out_of_range <= 2, "out_of_range must be 0, 1 or 2");
+    require_threads(n_threads);
     const auto policy = static_cast<OutOfRange>(out_of_range);
     nb::gil_scoped_release release;
     const std::size_t infinite_column = map_columns<Forward>(maps.view, from, to, policy, n_threads);

@@ -34,11 +34,14 @@ class CellLocator {
     explicit CellLocator(int exponent) : exponent_(exponent), has_scale_(exponent > -1000 && exponent < 1000) {
         if (has_scale_) scale_ = std::ldexp(1.0, -exponent);  // elsewhere 2^-exponent may overflow or underflow
     }
-    CellAndOffset operator()(double value) const {
-        return CellAndOffset(value, has_scale_ ? value * scale_ : std::ldexp(value, -exponent_));
-    }
+    CellAndOffset operator()(double value) const { return CellAndOffset(value, position(value)); }
+
+    // Tell whether the cell of a value is a number that an integer can represent.
+    bool finds(double value) const { return std::fabs(position(value)) < 4e18; }
 
   private:
+    double position(double value) const { return has_scale_ ? value * scale_ : std::ldexp(value, -exponent_); }
+
     int exponent_;
     bool has_scale_;
     double scale_ = 0;

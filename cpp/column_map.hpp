@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <stdexcept>
 #include <vector>
 
 #include "cells.hpp"
@@ -353,7 +354,9 @@ class MapBuilder {
         step = std::max(std::min(step, length / 4), length / max_intervals);
         if (0 < grid && grid < step) step -= std::fmod(step, grid);  // knots parallel to the cells
         if (length / step > options_.max_knots - 1) step = length / (options_.max_knots - 1);
-        const auto n = static_cast<std::size_t>(std::max(std::ceil(length / step * (1 - 1e-12)), 1.0));
+        const double intervals = std::max(std::ceil(length / step * (1 - 1e-12)), 1.0);
+        if (!(intervals <= 2 * max_intervals + 1)) throw std::invalid_argument("weights, moments and bandwidths must be finite");
+        const auto n = static_cast<std::size_t>(intervals);
         const double last = static_cast<double>(n) * step, cells_per_step = step / width_;
         const bool is_narrow = length < narrow_range * bandwidth * kernel.scale;
         const bool is_parallel = has_cells_ && cells_per_step <= 4096 && cells_per_step == std::floor(cells_per_step);

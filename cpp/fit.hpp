@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -121,6 +122,7 @@ class TableFit {
         const Grid none{1.0, 0, 0};
         FittedColumn& column = columns[j];
         const ColumnStats& stats = column.stats;
+        if (!(stats.weight < infinity)) throw std::invalid_argument("weights must be finite, and so must their sum");
         column.alpha = bandwidth_factor(options_.alphas[j], stats.weight);
         if (!(stats.count > 0)) return none;
         // The first pass rounds the spread, hence slightly narrower cells.

@@ -53,7 +53,7 @@ def _by_sorting(
 ) -> tuple[Float64Array, Float64Array]:
     levels = np.empty(table.shape[::-1]).T
     rounding = rounding_error(kernel, len(table))  # the core adds what the range contributes
-    n_threads = min(n_threads, table.shape[1])
+    n_threads = max(1, min(n_threads, table.shape[1]))
     errors = core.levels(table, weights, levels, alphas, kernel.order, kernel.scale, LINEAR_RANGE, rounding, n_threads)
     return levels, errors
 

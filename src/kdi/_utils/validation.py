@@ -148,7 +148,7 @@ def as_weights(weights: ArrayLike | None, n: int, name: str = "sample_weight") -
     """
     if weights is None:
         return None
-    mass = np.asarray(as_numbers(weights, name), dtype=float, order="C")
+    mass = np.require(as_numbers(weights, name), dtype=float, requirements=("C", "A"))
     if mass.ndim == 0:
         mass = np.full(n, float(mass))
     if mass.shape != (n,):
