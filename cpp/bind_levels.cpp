@@ -15,7 +15,7 @@ NumPyFloat64 levels(Array2D<const double> array, OptionalVector weights, Array2D
     require_weights(weights, from.n_rows);
     require_aligned(alphas);
     require(alphas.shape(0) == from.n_columns, "alphas must have one number per column");
-    for (std::size_t j = 0; j < from.n_columns; ++j) require(alphas.data()[j] >= 0, "alphas must be >= 0");
+    for (std::size_t j = 0; j < from.n_columns; ++j) require(!(alphas.data()[j] < 0), "alphas must be >= 0, or NaN for no rows");
     require_order(order);
     require_positive(kernel_scale, "kernel_scale must be positive and finite");
     require_threads(n_threads);

@@ -177,7 +177,7 @@ WRONG += [
     for name in ("forward", "inverse")
     for value in (None, 1, _core.PackedMaps.__new__(_core.PackedMaps))
 ]
-WRONG += [("levels", "alphas", np.array([1.0, value])) for value in (-1.0, np.nan, -np.inf)]
+WRONG += [("levels", "alphas", np.array([1.0, value])) for value in (-1.0, -np.inf)]
 WRONG += [("fit", "alphas", np.array([1.0, value])) for value in (-0.5, -3.0, -np.inf)]
 WRONG += [("fit", "weights", np.where(np.arange(30) == 4, value, 1.0)) for value in (np.inf, np.nan)]
 WRONG += [("build_maps", "counts", np.array([3.0, value])) for value in (-1.0, 1e300, *INFINITE_OR_NAN)]
@@ -314,6 +314,13 @@ def test_outputs_must_be_writable_in_place(name):
         arguments = CALLS[name]()
         with pytest.raises((ValueError, TypeError)):
             getattr(_core, name)(**{**arguments, output: change(arguments[output])})
+
+
+@pytest.mark.parametrize("name", ["forward", "inverse"])
+def test_maps_without_their_constructor(name):
+    maps = _core.PackedMaps.__new__(_core.PackedMaps)
+    with pytest.warns(RuntimeWarning, match="uninitialized"), pytest.raises(TypeError):
+        getattr(_core, name)(**{**CALLS[name](), "maps": maps})
 
 
 def test_maps_that_change_after_they_were_checked():
