@@ -13,8 +13,7 @@ from math import inf
 import numpy as np
 
 from kdi._integral.bandwidth import resolve_factors
-from kdi._integral.maps import ColumnMap, PackedMaps
-from kdi._integral.numpy_maps import KNOT_TOLERANCE, numpy_map
+from kdi._integral.maps import KNOT_TOLERANCE, ColumnMap, PackedMaps
 from kdi._numerics.backend import IS_COMPILED, core
 from kdi._numerics.kernels import Kernel
 from kdi._sketch.cells import cell_width_for
@@ -123,6 +122,8 @@ def build_features(
     `alphas` may be the bandwidths themselves.
     """
     if not IS_COMPILED:
+        from kdi._integral.numpy_maps import numpy_map  # not imported where the core is compiled
+
         built = [
             numpy_map(sketch, kernel, alpha, are_bandwidths, max_knots, tolerance)
             for sketch, alpha in zip(sketches, alphas.tolist(), strict=True)

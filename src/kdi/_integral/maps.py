@@ -22,6 +22,8 @@ from numpy.typing import NDArray
 from kdi._numerics.backend import core
 from kdi._utils.typing import Float64Array, FloatArray, Int64Array, OutOfRange
 
+KNOT_TOLERANCE = 5e-7  # what the knots may contribute to the error of T: with the cells, the whole stays below 1e-6
+MAX_INTERVALS = 2**18  # 32 bytes each; knots parallel to the cells may be up to twice as many
 MIN_SLOPE = 1e-12  # of a line beyond the ends, in units of 1/range: a slope of 0 would have no inverse
 MAX_SLOPE = 1e303  # of such a line, so that it stays finite however small the range
 SMALL_RANGE_EXPONENT = -600  # below 2 to this power, a range is multiplied by `unit` before it is divided

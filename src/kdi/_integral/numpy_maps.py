@@ -8,7 +8,15 @@ from math import ceil, fmod, inf, isinf
 import numpy as np
 
 from kdi._integral.integral import Integral
-from kdi._integral.maps import ColumnMap, CubicMap, bounded_slopes, build_linear_map, unit_and_scale
+from kdi._integral.maps import (
+    KNOT_TOLERANCE,
+    MAX_INTERVALS,
+    ColumnMap,
+    CubicMap,
+    bounded_slopes,
+    build_linear_map,
+    unit_and_scale,
+)
 from kdi._numerics.backend import core
 from kdi._numerics.kernels import Kernel
 from kdi._sketch.cells import (
@@ -23,8 +31,6 @@ from kdi._sketch.cells import (
 from kdi._sketch.sketch import Sketch, unit_sketch
 from kdi._utils.typing import Float64Array
 
-KNOT_TOLERANCE = 5e-7  # what the knots may contribute to the error of T: with the cells, the whole stays below 1e-6
-MAX_INTERVALS = 2**18  # 32 bytes each; knots parallel to the cells may be up to twice as many
 VANISHING_BANDWIDTH = 1e-290  # in units of the range: distances in units of a smaller bandwidth would overflow
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from kdi._integral.maps import (
+    MAX_INTERVALS,
     SMALL_RANGE_EXPONENT,
     ColumnMap,
     CubicMap,
@@ -20,7 +21,6 @@ from kdi._integral.maps import (
     build_linear_map,
     kind_of,
 )
-from kdi._integral.numpy_maps import MAX_INTERVALS
 from kdi._saving.values import (
     is_ascending,
     json_number,

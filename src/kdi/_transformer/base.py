@@ -1,4 +1,7 @@
-"""BaseKDITransformer: everything that a transformer can do once it has sketches of its features."""
+"""BaseKDITransformer: everything that a transformer can do once it has sketches of its features.
+
+Modules for streams, partitions and JSON are imported when they are used: most programs only have arrays.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +24,6 @@ from kdi._numerics.kernels import Kernel, get_kernel
 from kdi._sketch.packed import PackedSketches
 from kdi._sketch.sketch import Sketch
 from kdi._tables.sources import is_source
-from kdi._tables.streams import table_function, transform_source, write_stream
-from kdi._transformer.saving import transformer_to_json
 from kdi._utils.errors import TableError
 from kdi._utils.threads import count_threads
 from kdi._utils.typing import Float64Array, FloatArray, KernelName, OutOfRange
@@ -76,6 +77,8 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             that transforms batch by batch as it is read.
         """
         if is_source(X):
+            from kdi._tables.streams import transform_source
+
             return transform_source(self, X)
         return self._apply_maps(X, forward, after=to_normal)
 
@@ -87,6 +90,8 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_features), or a stream as in `transform`
         """
         if is_source(X):
+            from kdi._tables.streams import table_function, transform_source
+
             return transform_source(self, X, table_function(self, "inverse_transform"))
         return self._apply_maps(X, inverse, before=_from_normal)
 
@@ -109,10 +114,14 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         int
             The number of rows.
         """
+        from kdi._tables.streams import write_stream
+
         return write_stream(self, source, sink, progress)
 
     def to_json(self) -> str:
         """Return the fitted transformer as JSON text, exact to the last bit; `from_json` reads it."""
+        from kdi._transformer.saving import transformer_to_json
+
         return transformer_to_json(self)
 
     @property

@@ -1,10 +1,13 @@
-"""KDITransformer: the kernel density integral transformation as a scikit-learn transformer."""
+"""KDITransformer: the kernel density integral transformation as a scikit-learn transformer.
+
+Modules for streams, partitions and JSON are imported when they are used: most programs only have arrays.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -14,25 +17,17 @@ from kdi._numerics.kernels import Kernel, get_kernel
 from kdi._sketch.batches import BatchedSketches
 from kdi._sketch.cells import LARGE_COUNT
 from kdi._sketch.columns import ColumnStats
-from kdi._sketch.partitions import (
-    ArrayPartitions,
-    MergeSummaries,
-    PartitionedTable,
-    SummariseChunks,
-    TableSummary,
-    sketch_for_alphas,
-    sketch_reducer,
-)
 from kdi._sketch.sketch import Sketch
-from kdi._tables.arrow_partitions import ArrowPartitions
 from kdi._tables.sources import is_source
 from kdi._transformer.base import BaseKDITransformer
-from kdi._transformer.saving import transformer_from_json
 from kdi._utils.errors import WeightsError
 from kdi._utils.public import public_in
 from kdi._utils.threads import count_threads
 from kdi._utils.typing import Float64Array, KernelName, OutOfRange
 from kdi._utils.validation import check_feature_names, check_finite
+
+if TYPE_CHECKING:
+    from kdi._sketch.partitions import MergeSummaries, PartitionedTable, SummariseChunks, TableSummary
 
 
 @public_in("kdi")
@@ -146,6 +141,8 @@ class KDITransformer(BaseKDITransformer):
         """
         kernel = self._check_parameters()
         if is_source(X):
+            from kdi._tables.arrow_partitions import ArrowPartitions
+
             return self._fit_partitions(ArrowPartitions(X, sample_weight, n_jobs=self.n_jobs))
         table, weights = self._read_anew(X, sample_weight)
         n_threads = count_threads(self.n_jobs, table.size)
@@ -179,11 +176,15 @@ class KDITransformer(BaseKDITransformer):
         sample_weight : array-like of shape (n_samples,), or the name of a column of a stream, optional
             A weight of 2 is a repetition, a weight of 0 a removal.
         """
+        from kdi._sketch.partitions import ArrayPartitions
+
         kernel = self._check_parameters()
         first = not hasattr(self, "_maps")
         batch: PartitionedTable
         known: Sequence[Sketch]
         if is_source(X):
+            from kdi._tables.arrow_partitions import ArrowPartitions
+
             batch = ArrowPartitions(X, sample_weight, n_jobs=self.n_jobs)
             check_feature_names(self, batch.names, batch.n_columns, reset=first)
         else:
@@ -237,11 +238,15 @@ class KDITransformer(BaseKDITransformer):
         ----------
         text : str or bytes
         """
+        from kdi._transformer.saving import transformer_from_json
+
         estimator: Self = transformer_from_json(cls, text)
         return estimator
 
     def _fit_partitions(self, table: PartitionedTable) -> Self:
         """Learn from all partitions of a table, in one reading or two."""
+        from kdi._sketch.partitions import sketch_for_alphas
+
         kernel = self._start_fit(table)
         return self._fit_summary(sketch_for_alphas(table, kernel, self._resolve_alpha))
 
@@ -269,6 +274,8 @@ class KDITransformer(BaseKDITransformer):
 
     def _one_pass_reducer(self, table: PartitionedTable) -> tuple[SummariseChunks, MergeSummaries]:
         """Return how to sketch a table in one reading, when neither its size nor its spread is known yet."""
+        from kdi._sketch.partitions import sketch_reducer
+
         alphas = self._resolve_alpha(np.full(table.n_columns, LARGE_COUNT))
         return sketch_reducer(get_kernel(self.kernel, self.order), alphas, table.n_jobs)
 
