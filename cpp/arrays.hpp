@@ -52,7 +52,7 @@ void require_aligned(const Arrays&... arrays) {
 inline void require_weights(const OptionalVector& weights, std::size_t n_rows) {
     if (!weights) return;
     require_aligned(*weights);
-    require(weights->shape(0) == n_rows, "weights must have one number per row");
+    require(weights->shape(0) == n_rows, "weights must have one entry per row");
 }
 
 inline void require_threads(int n_threads) { require(n_threads >= 1 && n_threads <= 1024, "n_threads must be 1 to 1024"); }

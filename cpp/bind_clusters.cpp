@@ -2,8 +2,6 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
-#include <stdexcept>
-
 #include "arrays.hpp"
 #include "assign.hpp"
 #include "modes.hpp"
@@ -11,22 +9,21 @@
 
 namespace kdi {
 
-static void require(bool holds, const char* what) {
-    if (!holds) throw std::invalid_argument(what);
-}
-
 // One pair per density: where it turns, and the density there.
 std::vector<std::pair<NumPyFloat64, NumPyFloat64>> turning_points(const std::vector<Vector>& positions, const std::vector<Matrix>& moments,
                                                                   Vector widths, Vector bandwidths, Vector lengths, int n_threads) {
     const std::size_t n = positions.size();
     require(moments.size() == n && widths.shape(0) == n && bandwidths.shape(0) == n && lengths.shape(0) == n,
             "positions, moments, widths, bandwidths and lengths must have one entry per density");
+    require_aligned(widths, bandwidths, lengths);
+    require_threads(n_threads);
     std::vector<Cells> densities;
     for (std::size_t j = 0; j < n; ++j) {
         const std::size_t n_cells = positions[j].shape(0), per_cell = moments[j].shape(1);
         const double width = widths.data()[j];
+        require_aligned(positions[j], moments[j]);
         require(n_cells > 0 && moments[j].shape(0) == n_cells, "moments must have one row per position");
-        require(width >= 0 && per_cell == (width > 0 ? n_moments : 1), "moments must have four columns for cells and one for values");
+        require(width >= 0 && width < infinity && per_cell == (width > 0 ? n_moments : 1), "moments must have four columns for cells and one for values");
         require(bandwidths.data()[j] > 0 && lengths.data()[j] > 0 && lengths.data()[j] < infinity && bandwidths.data()[j] < infinity,
                 "bandwidths and lengths must be positive and finite");
         const double* position = positions[j].data();
@@ -58,6 +55,7 @@ std::vector<Cuts> read_cuts(const std::vector<Vector>& cuts, std::size_t n_colum
     require(cuts.size() == n_columns, "cuts must have one entry per column");
     std::vector<Cuts> result;
     for (const Vector& one : cuts) {
+        require_aligned(one);
         bool is_ascending = true;
         for (std::size_t k = 1; k < one.shape(0); ++k) is_ascending &= one.data()[k] >= one.data()[k - 1];
         require(is_ascending, "cuts must ascend");
@@ -72,6 +70,7 @@ void assign(Array2D<const Number> array, const std::vector<Vector>& cuts, Array2
     const auto from = view(array);
     const auto to = view(out);
     require(to.n_rows == from.n_rows && to.n_columns == from.n_columns, "array and out must have the same shape");
+    require_threads(n_threads);
     const std::vector<Cuts> of_columns = read_cuts(cuts, from.n_columns);
     nb::gil_scoped_release release;
     assign_array(from, of_columns, to, n_threads);
@@ -82,7 +81,8 @@ template <class Number>
 std::vector<NumPyFloat64> weights_between(Array2D<const Number> array, OptionalVector weights, const std::vector<Vector>& cuts,
                                           int n_threads) {
     const auto from = view(array);
-    require(!weights || weights->shape(0) == from.n_rows, "weights must have one entry per row");
+    require_weights(weights, from.n_rows);
+    require_threads(n_threads);
     const std::vector<Cuts> of_columns = read_cuts(cuts, from.n_columns);
     std::vector<std::vector<double>> sums;
     {

@@ -39,7 +39,10 @@ def packed_maps():
 
 
 def sketches(**changed):
-    exact, in_cells = Sketch.from_values([1.0, 2.0, 4.0]), Sketch.from_values(np.arange(9.0), cell_width=1.0)
+    exact, in_cells = (
+        Sketch.from_values([1.0, 2.0, 4.0]),
+        Sketch.from_values(np.arange(0.0, 9.0, 0.125), cell_width=1.0),
+    )
     packed = PackedSketches.pack([exact, in_cells])
     names = ["keys", "exponents", "sizes", "cells", "moments", "values", "masses"]
     arrays = dict(zip(names, packed.arrays, strict=True))
@@ -76,8 +79,8 @@ CALLS = {
     "build_maps": lambda: {
         "sketches": sketches(),
         "minimum": np.array([1.0, 0.0]),
-        "maximum": np.array([4.0, 8.0]),
-        "counts": np.array([3.0, 9.0]),
+        "maximum": np.array([4.0, 8.875]),
+        "counts": np.array([3.0, 72.0]),
         "factors": np.ones(2),
         "is_bandwidth": False,
         **OPTIONS,
@@ -129,6 +132,26 @@ CALLS = {
         "n_threads": 2,
     },
     "PackedMaps": map_arrays,
+    "turning_points": lambda: {
+        "positions": [np.arange(7.0), np.arange(3.0)],
+        "moments": [moments(), np.ones((3, 1))],
+        "widths": np.array([1.0, 0.0]),
+        "bandwidths": np.ones(2),
+        "lengths": np.array([6.0, 2.0]),
+        "n_threads": 2,
+    },
+    "assign": lambda: {
+        "array": table(),
+        "cuts": [np.arange(3.0), np.empty(0)],
+        "out": np.empty((30, 2), dtype=np.int64),
+        "n_threads": 2,
+    },
+    "weights_between": lambda: {
+        "array": table(),
+        "weights": np.ones(30),
+        "cuts": [np.arange(3.0), np.empty(0)],
+        "n_threads": 2,
+    },
 }
 CALLS["slopes"], CALLS["inverse"] = CALLS["integrate"], CALLS["forward"]
 
@@ -172,18 +195,38 @@ WRONG += [("merge", "moments", np.ones((7, n))) for n in (0, 1, 3, 5)]
 WRONG += [("cubics", "values", np.array(values)) for values in ([0.0, 0.5, 0.4], [0.0, 0.5], [])]
 WRONG += [("levels", "out", np.empty(shape)) for shape in ((29, 2), (31, 2), (30, 1), (30, 3), (0, 0))]
 WRONG += [(name, "out", np.empty(shape)) for name in ("forward", "inverse") for shape in ((29, 2), (30, 1), (30, 3))]
-WRONG += [
-    (name, "maps", value)
-    for name in ("forward", "inverse")
-    for value in (None, 1, _core.PackedMaps.__new__(_core.PackedMaps))
-]
+WRONG += [(name, "maps", value) for name in ("forward", "inverse") for value in (None, 1)]
 WRONG += [("levels", "alphas", np.array([1.0, value])) for value in (-1.0, -np.inf)]
 WRONG += [("fit", "alphas", np.array([1.0, value])) for value in (-0.5, -3.0, -np.inf)]
 WRONG += [("fit", "weights", np.where(np.arange(30) == 4, value, 1.0)) for value in (np.inf, np.nan)]
 WRONG += [("build_maps", "counts", np.array([3.0, value])) for value in (-1.0, 1e300, *INFINITE_OR_NAN)]
 WRONG += [("build_maps", "factors", np.array([1.0, value])) for value in (-1.0, -np.inf, np.nan)]
 WRONG += [("build_maps", "minimum", np.array([1.0, value])) for value in (9.0, *INFINITE_OR_NAN)]
-WRONG += [("build_maps", "maximum", np.array([value, 8.0])) for value in (0.0, 5.0, *INFINITE_OR_NAN)]
+WRONG += [("build_maps", "maximum", np.array([value, 8.875])) for value in (0.0, 5.0, *INFINITE_OR_NAN)]
+NO_ARRAYS = [[], [np.arange(7.0)], [None, None], None]
+WRONG += [("turning_points", "positions", value) for value in ([np.arange(6.0), np.arange(3.0)], *NO_ARRAYS)]
+WRONG += [
+    ("turning_points", "positions", [one, np.arange(3.0)]) for one in (np.arange(7.0)[::-1], np.arange(7.0) * np.nan)
+]
+WRONG += [
+    ("turning_points", "moments", [value, np.ones((3, 1))]) for value in (np.ones((7, 1)), np.ones((6, 4)), np.ones(7))
+]
+WRONG += [("turning_points", "widths", np.array([value, 0.0])) for value in (0.0, -1.0, *INFINITE_OR_NAN)]
+WRONG += [
+    ("turning_points", name, np.array([1.0, value]))
+    for name in ("bandwidths", "lengths")
+    for value in (0.0, *INFINITE_OR_NAN)
+]
+WRONG += [("turning_points", "lengths", np.array([4.0, 2.0]))]
+WRONG += [(name, "cuts", value) for name in ("assign", "weights_between") for value in NO_ARRAYS]
+WRONG += [
+    (name, "cuts", [np.array([1.0, value]), np.empty(0)])
+    for name in ("assign", "weights_between")
+    for value in (0.0, np.nan)
+]
+WRONG += [
+    ("assign", "out", np.empty(shape, dtype)) for shape, dtype in [((30, 2), float), ((29, 2), int), ((30, 1), int)]
+]
 
 
 def with_items(index, value):
