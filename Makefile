@@ -17,7 +17,7 @@ test: $(VENV)/installed-test
 	$(TEST)
 	KDI_PURE_PYTHON=1 $(TEST)
 
-# Without what takes seconds, engines, the browser and the experiments: under two minutes on two cores.
+# Without what takes seconds, Spark, the browser and runs of experiments: under two minutes on two cores.
 test-fast: $(VENV)/installed-test
 	$(TEST) -m "not slow and not spark and not browser and not experiments"
 

@@ -97,6 +97,7 @@ def test_help_imports_nothing_that_only_work_needs():
     ]
 
 
+@pytest.mark.slow
 def test_the_package_loads_what_is_asked_for():
     code = (
         "import pickle, sys, kdi\n"

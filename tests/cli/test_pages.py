@@ -11,6 +11,8 @@ import kdi
 from kdi.cli import main
 from kdi.cli._demonstrating import WRITTEN
 
+pytestmark = pytest.mark.slow
+
 FEATURES = ["income", "rooms", "households"]
 
 

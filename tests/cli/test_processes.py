@@ -18,6 +18,8 @@ import pyarrow.parquet as pq
 import pytest
 from cli_runs import KDI, environment, files_in, houses, process
 
+pytestmark = pytest.mark.slow
+
 NOTE = b"kdi: note: not numeric, and passed through unchanged: 'key', 'city'.\n"
 LARGE = """
 import sys

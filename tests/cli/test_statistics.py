@@ -78,6 +78,7 @@ def test_pictures_of_correlations(folder, suffix, start, compare, capsys):
     assert (folder / f"a.{suffix}").read_bytes().startswith(start)
 
 
+@pytest.mark.slow
 def test_pictures_of_many_columns(folder, rng):
     for n in (2, 20, 70):
         pd.DataFrame(rng.normal(size=(30, n))).to_csv("many.csv", index=False)
@@ -156,6 +157,7 @@ def test_groups_beside_a_table_on_standard_output(folder, capsys):
     assert err.split()[:6] == ["cluster", "from", "to", "center", "size", "depth"]
 
 
+@pytest.mark.slow
 def test_pictures_of_more_values_than_are_drawn(folder, monkeypatch, capsys, rng):
     monkeypatch.setattr(kdi.cli._clustering, "MAX_DRAWN", 100)
     for values in (rng.normal(size=300), rng.normal(size=50_000), rng.integers(0, 5, 300)):

@@ -75,6 +75,7 @@ def test_in_place(folder, expected):
     assert files_in(folder) == ["houses.csv"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["csv", "csv.gz", "parquet"])
 def test_standard_input_by_what_it_holds(folder, expected, form):
     path = folder / f"input.{form}"
@@ -84,11 +85,13 @@ def test_standard_input_by_what_it_holds(folder, expected, form):
     np.testing.assert_array_equal(pd.read_csv(io.BytesIO(done.stdout))[FEATURES], expected)
 
 
+@pytest.mark.slow
 def test_parquet_on_standard_output(folder, expected):
     done = process("transform", "houses.csv", "--format", "parquet", cwd=folder)
     np.testing.assert_array_equal(pd.read_parquet(io.BytesIO(done.stdout))[FEATURES], expected)
 
 
+@pytest.mark.slow
 def test_standard_input_beside_files(folder):
     done = process(
         "transform", "houses.csv", "-", "-o", "both.csv", cwd=folder, input=(folder / "houses.csv").read_bytes()
@@ -97,6 +100,7 @@ def test_standard_input_beside_files(folder):
     assert len(pd.read_csv(folder / "both.csv")) == 400
 
 
+@pytest.mark.slow
 def test_errors_call_standard_input_by_its_name(folder):
     for text, message in [
         (b"", "standard input cannot be read: "),

@@ -215,6 +215,7 @@ class TestInScikitLearn:
         assert out.shape == (300, 5)
         assert out.columns[0].startswith("kdidiscretizer__age_(-inf, ")
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("n_jobs", [1, 2])
     def test_grid_search(self, n_jobs, table):
         target = np.where(table[:, 0] > 2.5, 1.0, -1.0)

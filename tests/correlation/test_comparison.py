@@ -193,6 +193,7 @@ class TestTable:
 
 
 class TestErrors:
+    @pytest.mark.slow
     @pytest.mark.parametrize("missing", [False, True])
     def test_against_a_bootstrap_of_our_own(self, missing, rng):
         """700 resamples and 1,000: standard deviations right to 3 % and 2 %, which differ by less than a tenth."""

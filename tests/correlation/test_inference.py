@@ -310,6 +310,7 @@ def standard_error(rate, n_simulations):
     return np.sqrt(rate * (1 - rate) / n_simulations)
 
 
+@pytest.mark.slow
 class TestATrueNull:
     """Rejected as often as said, but for 3.5 standard errors of the simulation."""
 

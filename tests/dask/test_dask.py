@@ -24,6 +24,8 @@ except ImportError as error:
 
 import kdi.dask
 
+pytestmark = pytest.mark.slow
+
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # the workers do not see the tests
 
 ALPHAS = [0, 0.1, 1, np.inf, "scott"]

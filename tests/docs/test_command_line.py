@@ -76,6 +76,7 @@ def kdi_blocks(name):
     return [block for block in plain if re.search(r"\bkdi ", block)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", EXAMPLES)
 def test_examples_of_the_help(folder, command):
     before = "kdi transform houses.csv -o scaled.csv --save model.json\n"
@@ -87,12 +88,14 @@ def test_pages_that_have_examples():
     assert len(kdi_blocks("docs/start.md")) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", ["README.md", "docs/start.md", "docs/explorer.md"])
 def test_examples_of_other_pages(folder, page):
     for block in kdi_blocks(page):
         run_block(block, folder)
 
 
+@pytest.mark.slow
 def test_the_page_of_the_command_line(folder):
     """Block after block, as one would follow it."""
     shown = []

@@ -11,6 +11,8 @@ from pages import ROOT, read
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt
 
+pytestmark = pytest.mark.slow
+
 FOLDER = ROOT / "examples" / "gallery"
 SCRIPTS = sorted(FOLDER.glob("*.py"))
 EVERY_SCRIPT = pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)

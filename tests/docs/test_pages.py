@@ -25,6 +25,7 @@ PURE = os.environ.get("KDI_PURE_PYTHON", "0") not in ("", "0")
 API = read("docs/api.md")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", WITH_EXAMPLES)
 def test_examples_run(page, monkeypatch):
     if PURE and page == "docs/correlation.md":

@@ -33,6 +33,7 @@ def scored(name, penalties):
     return [row for fold in range(4) for row in small_data.set_rows("quick", name, fold, penalties)]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*probability.*:FutureWarning")
 @pytest.mark.parametrize("name", ["glioma16", "iris"])
 def test_scores_are_those_of_a_nested_grid_search(name):
@@ -48,6 +49,7 @@ def test_scores_are_those_of_a_nested_grid_search(name):
         np.testing.assert_allclose(found, nested(transformer, searched, table, labels), atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["glioma16", "iris", "hayes-roth", "habermans-survival"])
 def test_min_max_has_the_score_that_was_published(name):
     """The benchmark itself, to all of its digits: two classes and more, balanced or not."""

@@ -52,6 +52,7 @@ def test_20000(name, kernel, order, alpha):
     check_against_direct_sum(sample(name, 20_000), alpha, kernel, order)
 
 
+@pytest.mark.slow
 @EVERY_ALPHA
 @EVERY_KERNEL
 def test_one_huge_outlier_among_100000(kernel, order, alpha):

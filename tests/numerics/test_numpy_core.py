@@ -245,6 +245,7 @@ def test_the_leftmost_of_several_infinite_columns_is_returned(module, name):
     }
 
 
+@pytest.mark.slow
 def test_the_switch():
     code = "from kdi._numerics.backend import core; print(core.__name__)"
     for value, expected in [
@@ -257,6 +258,7 @@ def test_the_switch():
         assert done.stdout.strip() == expected
 
 
+@pytest.mark.slow
 def test_a_missing_extension_is_replaced(tmp_path):
     code = """
 import sys
@@ -305,6 +307,7 @@ np.savez(sys.argv[2], **result)
 """
 
 
+@pytest.mark.slow
 def test_whole_models_are_the_same(tmp_path):
     results = []
     for pure in ("0", "1"):

@@ -103,6 +103,7 @@ class TestFigure:
 
 
 class TestLabels:
+    @pytest.mark.slow
     @EVERY_KIND
     @EITHER
     @pytest.mark.parametrize("n_labels", [0, 1, 2, 6, 100])

@@ -10,6 +10,8 @@ from matplotlib.collections import PolyCollection
 
 import kdi
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def values(rng):

@@ -126,6 +126,7 @@ class TestStyle:
             assert max(to_rgb(container[0].get_facecolor())) > 0.5
 
 
+@pytest.mark.slow
 class TestLayout:
     @EVERY_DISPLAY
     @pytest.mark.parametrize("size", [(3.5, 3.0), (6.4, 4.8), (14, 10)], ids=str)
@@ -208,6 +209,7 @@ class TestFigures:
         assert figure.get_size_inches().tolist() == [3, 2]
         assert plt.get_fignums() == []
 
+    @pytest.mark.slow
     def test_pyplot_is_not_needed_for_given_axes(self):
         code = """
 import sys

@@ -8,6 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from saved_models import CLASSES, TEXTS, assert_same, check_usable
 
+pytestmark = pytest.mark.slow
+
 
 def test_small_models_cover_what_there_is():
     documents = [json.loads(text) for text in TEXTS.values()]

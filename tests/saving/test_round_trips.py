@@ -51,6 +51,7 @@ def alphas(draw, table):
     return draw(factors)
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(st.data())
 def test_transformers(data):
@@ -76,6 +77,7 @@ def test_transformers(data):
         assert_same(model, result)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(st.data())
 def test_discretizers(data):
@@ -107,6 +109,7 @@ def large(n=20_000, seed=3):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha", [0, 1e-7, 0.01, 1.0, 1e3, np.inf])
 @pytest.mark.parametrize("kernel", ["polyexp", "gaussian"])
 def test_cells(alpha, kernel):
@@ -117,6 +120,7 @@ def test_cells(alpha, kernel):
     assert_same(model.partial_fit(more), result.partial_fit(more))
 
 
+@pytest.mark.slow
 def test_what_came_in_parts():
     model = KDITransformer()
     for seed in range(3):
@@ -124,6 +128,7 @@ def test_what_came_in_parts():
     assert_same(model, saved_and_read(model))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"strategy": "uniform", "alpha": 0.1}, {"alpha": 0}])
 def test_discretizer_of_cells(options):
     model = KDIDiscretizer(**options).fit(large(5000)[:, :3])
@@ -195,6 +200,7 @@ def test_pickles(name):
     assert_same(pickle.loads(pickle.dumps(SMALL[name])), SMALL[name])
 
 
+@pytest.mark.slow
 def test_a_new_process_reads_what_this_one_wrote(tmp_path):
     model = KDITransformer(0.5).fit(large()[:, :2])
     (tmp_path / "model.json").write_text(model.to_json())

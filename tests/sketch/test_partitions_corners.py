@@ -25,6 +25,7 @@ MEDIANS = {"strategy": "uniform", "inverse_strategy": "median", "encode": "ordin
 
 
 class TestMedians:
+    @pytest.mark.slow
     def test_a_cell_across_a_cut(self, rng):
         values = np.concatenate([rng.uniform(size=200_000) * 1e-7, rng.uniform(size=40_000) * 1e6 + 1])[:, None]
         expected = KDIDiscretizer(alpha=0, n_bins=2, **MEDIANS).fit(values)

@@ -222,6 +222,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss has other units elsewhere")
 def test_memory_does_not_grow_with_the_file(tmp_path):
     """A file of 288 MB costs hardly more than one of 96 MB."""

@@ -131,6 +131,7 @@ class TestCounting:
         assert count_threads(-1, 10**7) == joblib.cpu_count()
         assert count_threads(-1000, 10**7) == 1
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("backend", ["loky", "threading", "multiprocessing"])
     def test_one_inside_a_joblib_worker(self, backend, monkeypatch):
         monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
@@ -167,6 +168,7 @@ print(most - before - 1)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.skipif(os.environ.get("KDI_PURE_PYTHON", "0") not in ("", "0"), reason="NumPy takes no threads")
 @pytest.mark.parametrize(("n_jobs", "omp", "most"), [("1", None, 0), ("4", None, 4), ("None", "1", 0)])
