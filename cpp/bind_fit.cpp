@@ -6,14 +6,19 @@
 
 namespace kdi {
 
-// Concatenate one vector per column.
+// Concatenate one vector per column; these are empty afterwards. A single one is not copied.
 template <class Number, class Columns, class Choose>
-std::vector<Number> concatenate(const Columns& columns, Choose choose) {
+std::vector<Number> concatenate(Columns& columns, Choose choose) {
     std::size_t size = 0;
-    for (const auto& column : columns) size += choose(column).size();
+    for (auto& column : columns) size += choose(column).size();
     std::vector<Number> all;
-    all.reserve(size);
-    for (const auto& column : columns) all.insert(all.end(), choose(column).begin(), choose(column).end());
+    for (auto& column : columns) {
+        std::vector<Number>& own = choose(column);
+        if (own.size() == size) return std::move(own);
+        all.reserve(size);
+        all.insert(all.end(), own.begin(), own.end());
+        std::vector<Number>().swap(own);
+    }
     return all;
 }
 
@@ -25,9 +30,9 @@ auto gather(const Columns& columns, Choose choose) {
     return to_numpy(std::move(numbers), {columns.size()});
 }
 
-// The arrays of packed.hpp, then error and bandwidth, as a tuple.
+// The arrays of packed.hpp, then error and bandwidth, as a tuple. The maps are moved there.
 template <class Columns, class GetMap>
-nb::tuple pack_maps(const Columns& columns, GetMap get) {
+nb::tuple pack_maps(Columns& columns, GetMap get) {
     std::vector<std::int64_t> start, n_knots;
     std::int64_t n_rows = 0, n_points = 0;
     for (const auto& column : columns) {
@@ -39,16 +44,13 @@ nb::tuple pack_maps(const Columns& columns, GetMap get) {
         (is_cubic ? n_rows : n_points) += n;
     }
     const auto number = [&](auto choose) { return gather<double>(columns, [&](const auto& column) { return choose(get(column)); }); };
-    auto coefficients = concatenate<double>(columns, [&](const auto& c) -> const auto& { return get(c).coefficients; });
-    auto knots = concatenate<double>(columns, [&](const auto& c) -> const auto& { return get(c).knots; });
-    auto levels = concatenate<double>(columns, [&](const auto& c) -> const auto& { return get(c).levels; });
+    auto coefficients = concatenate<double>(columns, [&](auto& c) -> auto& { return get(c).coefficients; });
+    auto knots = concatenate<double>(columns, [&](auto& c) -> auto& { return get(c).knots; });
+    auto levels = concatenate<double>(columns, [&](auto& c) -> auto& { return get(c).levels; });
     // A guide has one entry less than there are knots; one more keeps the starts equal.
-    std::vector<std::int32_t> guide;
-    guide.reserve(knots.size());
-    for (const auto& column : columns) {
-        guide.insert(guide.end(), get(column).guide.begin(), get(column).guide.end());
-        if (!get(column).guide.empty()) guide.push_back(0);
-    }
+    for (auto& column : columns)
+        if (!get(column).guide.empty()) get(column).guide.push_back(0);
+    auto guide = concatenate<std::int32_t>(columns, [&](auto& c) -> auto& { return get(c).guide; });
     const std::size_t n_columns = columns.size(), points = knots.size();
     return nb::make_tuple(
         gather<std::uint8_t>(columns, [&](const auto& c) { return static_cast<std::uint8_t>(get(c).kind); }),
@@ -64,16 +66,16 @@ nb::tuple pack_maps(const Columns& columns, GetMap get) {
 // Per column: whether it has cells (0), distinct values (1) or values as they came (2), the exponent of the cells, and their
 // number; then all cells, their moments, all values and their weights.
 template <class Columns, class GetKeys, class GetMoments>
-nb::tuple pack_sketches(const Columns& columns, GetKeys get_keys, GetMoments get_moments) {
-    auto cells = concatenate<std::int64_t>(columns, [](const auto& c) -> const auto& { return c.cells; });
+nb::tuple pack_sketches(Columns& columns, GetKeys get_keys, GetMoments get_moments) {
+    auto sizes = gather<std::int64_t>(columns, [&](const auto& c) { return get_keys(c) == 0 ? c.cells.size() : c.values.size(); });
+    auto cells = concatenate<std::int64_t>(columns, [](auto& c) -> auto& { return c.cells; });
     auto moments = concatenate<double>(columns, get_moments);
-    auto values = concatenate<double>(columns, [](const auto& c) -> const auto& { return c.values; });
-    auto masses = concatenate<double>(columns, [](const auto& c) -> const auto& { return c.masses; });
+    auto values = concatenate<double>(columns, [](auto& c) -> auto& { return c.values; });
+    auto masses = concatenate<double>(columns, [](auto& c) -> auto& { return c.masses; });
     const std::size_t n_cells = cells.size(), n_values = values.size();
     return nb::make_tuple(
         gather<std::uint8_t>(columns, get_keys), gather<std::int64_t>(columns, [](const auto& c) { return c.exponent; }),
-        gather<std::int64_t>(columns, [&](const auto& c) { return get_keys(c) == 0 ? c.cells.size() : c.values.size(); }),
-        to_numpy(std::move(cells), {n_cells}), to_numpy(std::move(moments), {n_cells, n_moments}),
+        std::move(sizes), to_numpy(std::move(cells), {n_cells}), to_numpy(std::move(moments), {n_cells, n_moments}),
         to_numpy(std::move(values), {n_values}), to_numpy(std::move(masses), {n_values}));
 }
 
@@ -106,7 +108,7 @@ nb::tuple fit_table(Array2D<const Number> table, OptionalVector weights, Vector 
         nb::gil_scoped_release release;
         fit.run(n_threads);
     }
-    const auto& columns = fit.columns;
+    auto& columns = fit.columns;
     std::vector<double> stats(6 * columns.size());
     for (std::size_t j = 0; j < columns.size(); ++j) {
         const ColumnStats& s = columns[j].stats;
@@ -114,9 +116,9 @@ nb::tuple fit_table(Array2D<const Number> table, OptionalVector weights, Vector 
         for (std::size_t k = 0; k < 6; ++k) stats[k * columns.size() + j] = of_column[k];
     }
     const nb::tuple sketches = pack_sketches(columns, [](const FittedColumn& c) { return static_cast<std::uint8_t>(c.keys); },
-                                             [](const FittedColumn& c) -> const auto& { return c.cell_moments; });
+                                             [](auto& c) -> auto& { return c.cell_moments; });
     return nb::make_tuple(to_numpy(std::move(stats), {6, columns.size()}), gather<double>(columns, [](const auto& c) { return c.alpha; }),
-                          sketches, pack_maps(columns, [](const auto& c) -> const ColumnMap& { return c.map; }));
+                          sketches, pack_maps(columns, [](auto& c) -> auto& { return c.map; }));
 }
 
 using Cells1D = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -245,10 +247,10 @@ nb::tuple build_maps(nb::tuple arrays, Vector minimum, Vector maximum, Vector co
                            }
                        });
     }
-    const nb::tuple maps = pack_maps(built, [](const BuiltColumn& column) -> const ColumnMap& { return column.map; });
+    const nb::tuple maps = pack_maps(built, [](auto& column) -> auto& { return column.map; });
     if (!merge) return nb::make_tuple(maps, arrays);
     return nb::make_tuple(maps, pack_sketches(built, [](const BuiltColumn& c) { return c.keys; },
-                                              [](const BuiltColumn& c) -> const auto& { return c.moments; }));
+                                              [](auto& c) -> auto& { return c.moments; }));
 }
 
 template <class Number>

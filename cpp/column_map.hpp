@@ -199,11 +199,11 @@ class MapBuilder {
         const ColumnSummary& column = scaled_.column();
         const double first = value_.front(), total = value_.back() - first;
         if (!(total > 0)) return set_straight(map, 1);  // one occupied cell
-        map.levels.resize(column.n);
+        map.levels = std::move(value_);
         map.knots.resize(column.n);
         double highest = 0, rise = 0;
         for (std::size_t k = 0; k < column.n; ++k) {
-            const double level = std::clamp((value_[k] - first) / total, highest, 1.0);
+            const double level = std::clamp((map.levels[k] - first) / total, highest, 1.0);
             rise = std::max(rise, level - highest);
             map.levels[k] = highest = level;
             map.knots[k] = column.is_exact ? column.values[k] : std::ldexp(scaled_.position(k), -scaled_.shift) + map.low;
@@ -242,13 +242,20 @@ class MapBuilder {
         map.kind = MapKind::linear;
         const std::size_t n_buckets = map.knots.size() - 1;
         set_scale(map, static_cast<double>(n_buckets) / scaled_.range);
-        map.guide.resize(n_buckets);
-        std::size_t interval = 0;
-        for (std::size_t bucket = 0; bucket < n_buckets; ++bucket) {
-            const double edge = static_cast<double>(bucket) / map.scale;
-            while (interval + 1 < n_buckets && (map.knots[interval + 1] - map.low) * map.unit <= edge) ++interval;
-            map.guide[bucket] = static_cast<std::int32_t>(interval);
+        // Part b begins in interval k if k of the inner knots are not above its beginning: count for each knot in which part it
+        // is first, and add up.
+        map.guide.reserve(map.knots.size());  // packed maps have one entry more
+        map.guide.assign(n_buckets, 0);
+        const auto edge = [&](std::size_t bucket) { return static_cast<double>(bucket) / map.scale; };
+        for (std::size_t k = 1; k < n_buckets; ++k) {
+            const double position = (map.knots[k] - map.low) * map.unit;
+            auto bucket = static_cast<std::size_t>(std::min(position * map.scale, static_cast<double>(n_buckets)));
+            while (bucket > 0 && edge(bucket - 1) >= position) --bucket;
+            while (bucket < n_buckets && edge(bucket) < position) ++bucket;
+            if (bucket == n_buckets) break;
+            ++map.guide[bucket];
         }
+        for (std::size_t bucket = 1; bucket < n_buckets; ++bucket) map.guide[bucket] += map.guide[bucket - 1];
         const auto slope = [&](std::size_t i) {
             return bounded_slope((map.levels[i + 1] - map.levels[i]) / (map.knots[i + 1] - map.knots[i]), map);
         };

@@ -13,6 +13,7 @@
 #include "column_map.hpp"
 #include "fill.hpp"
 #include "scan.hpp"
+#include "sort.hpp"
 
 namespace kdi {
 
@@ -143,7 +144,7 @@ class TableFit {
         return grid;
     }
 
-    static constexpr int least_exponent = -1000, greatest_exponent = 1000;
+    static constexpr int least_exponent = -1022, greatest_exponent = 1022;  // FILLED_EXPONENTS
 
     static Grid grid_between(double minimum, double maximum, int exponent) {
         const double scale = std::ldexp(1.0, -exponent);
@@ -187,33 +188,15 @@ class TableFit {
     void gather_values(std::size_t j) {
         FittedColumn& column = columns[j];
         const auto count = static_cast<std::size_t>(column.stats.count);
+        const bool needs_masses = weight_ || column.keys == FittedColumn::Keys::unsorted;
         column.values.reserve(count);
-        column.masses.reserve(count);
+        if (needs_masses) column.masses.reserve(count);
         for_values(j, [&](double value, double mass) {
             if (!(value >= column.stats.minimum && value <= column.stats.maximum)) return;
             column.values.push_back(value);
-            column.masses.push_back(mass);
+            if (needs_masses) column.masses.push_back(mass);
         });
         check_unchanged(column.values.size(), column.stats.count);
-    }
-
-    // Sort the values and add up the weights of equal ones.
-    static void make_distinct(FittedColumn& column) {
-        std::vector<std::pair<double, double>> entries(column.values.size());
-        for (std::size_t k = 0; k < entries.size(); ++k) entries[k] = {column.values[k], column.masses[k]};
-        std::stable_sort(entries.begin(), entries.end(), [](const auto& one, const auto& other) { return one.first < other.first; });
-        std::size_t n = 0;
-        for (std::size_t k = 0; k < entries.size(); ++k) {
-            if (n > 0 && column.values[n - 1] == entries[k].first) {
-                column.masses[n - 1] += entries[k].second;
-                continue;
-            }
-            column.values[n] = entries[k].first;
-            column.masses[n] = entries[k].second;
-            ++n;
-        }
-        column.values.resize(n);
-        column.masses.resize(n);
     }
 
     void build(MapBuilder& builder, std::size_t j) {
@@ -225,7 +208,7 @@ class TableFit {
         summary.count = column.stats.count;
         if (column.keys != FittedColumn::Keys::cells) gather_values(j);
         if (column.keys == FittedColumn::Keys::distinct) {
-            make_distinct(column);
+            make_distinct(column.values, column.masses);
             summary.n = column.values.size();
             summary.values = column.values.data();
             summary.moments = column.masses.data();

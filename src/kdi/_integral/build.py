@@ -24,7 +24,6 @@ from kdi._utils.threads import count_threads
 from kdi._utils.typing import Float64Array, FloatArray
 
 MAP_WORK = 2**13  # building a map takes as long as reading so many values
-SORTED_ROWS = 2**10  # rows from which on NumPy sorts the values of a column faster than the compiled core
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,10 +68,6 @@ def fit_table(
         )
         alphas = resolve_factors(factors, np.array([sketch.weight for sketch in sketches]))
         return sketches, build_features(sketches, alphas, kernel, max_knots, tolerance)[0]
-    sorted_columns = np.flatnonzero(factors == 0) if len(table) > SORTED_ROWS else np.empty(0, dtype=int)
-    if len(sorted_columns):
-        factors = factors.copy()
-        factors[sorted_columns] = np.nan  # statistics only
     found, alphas, arrays, maps = core.fit(
         table, weights, factors, *_kernel_arguments(kernel), _most(max_knots), tolerance, n_threads
     )
@@ -82,28 +77,7 @@ def fit_table(
     packed_sketches = PackedSketches(stats.minimum, stats.maximum, stats.counts, stats.missing, *arrays)
     *packed, bandwidths = maps
     features = FeatureMaps(alphas, bandwidths, PackedMaps(*packed))
-    if len(sorted_columns):
-        columns = sorted_columns.tolist()
-        return _with_sorted(table, weights, columns, list(packed_sketches), features, kernel, max_knots)
     return packed_sketches, features
-
-
-def _with_sorted(
-    table: FloatArray,
-    weights: Float64Array | None,
-    columns: list[int],
-    sketches: list[Sketch],
-    features: FeatureMaps,
-    kernel: Kernel,
-    max_knots: int | None,
-) -> tuple[list[Sketch], FeatureMaps]:
-    """Add columns at alpha = 0, whose values are sorted."""
-    maps, alphas, bandwidths = list(features.maps), features.alpha, features.bandwidth
-    for j in columns:
-        sketches[j] = Sketch.exact(table[:, j], weights)
-        own, _ = build_features([sketches[j]], np.zeros(1), kernel, max_knots)
-        maps[j], alphas[j], bandwidths[j] = own.maps[0], 0.0, own.bandwidth[0]
-    return sketches, FeatureMaps(alphas, bandwidths, PackedMaps.pack(maps))
 
 
 def build_features(

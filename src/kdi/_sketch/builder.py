@@ -17,7 +17,7 @@ from dataclasses import replace
 import numpy as np
 
 from kdi._numerics.backend import core
-from kdi._sketch.cells import DEFAULT_CAPACITY, SketchCapacity, finest_exponent
+from kdi._sketch.cells import DEFAULT_CAPACITY, FILLED_EXPONENTS, SketchCapacity, finest_exponent
 from kdi._sketch.sketch import Sketch
 from kdi._utils.typing import Float64Array, FloatArray
 
@@ -25,7 +25,6 @@ WINDOW_FACTOR = 2  # cells of the window, per cell of the capacity
 PENDING_FACTOR = 2  # values that are collected before they are sorted together, per cell of the capacity
 REPEAT_FACTOR = 4  # occurrences per distinct value from which on counting is faster than sorting
 MAX_OUTSIDE_SHARE = 0.75  # share of a chunk's values outside the window from which on the window is moved
-WINDOW_EXPONENTS = range(-1000, 1000)  # for others, values cannot be multiplied by 1/width
 
 
 class SketchBuilder:
@@ -124,7 +123,7 @@ class SketchBuilder:
             moments = self._window.moments  # reused: fresh memory pages cost more than clearing these cells
             moments.fill(0)
         self._outside, self._window = sketch, None
-        if sketch.exponent in WINDOW_EXPONENTS:
+        if sketch.exponent in FILLED_EXPONENTS:
             self._window, self._outside = CellWindow.over(sketch, moments)
 
     def _add_summary(

@@ -9,7 +9,7 @@ import numpy as np
 
 from kdi._numerics.backend import core
 from kdi._numerics.kernels import Kernel
-from kdi._sketch.cells import cell_of, cell_width_for, keeps_values, width_exponent
+from kdi._sketch.cells import FILLED_EXPONENTS, cell_of, cell_width_for, keeps_values, width_exponent
 from kdi._sketch.sketch import Sketch
 from kdi._utils.typing import Float64Array, FloatArray
 
@@ -47,8 +47,12 @@ def cell_exponents(stats: ColumnStats, widths: Float64Array) -> list[int | None]
     exponents = []
     for low, high, count, width in zip(stats.minimum, stats.maximum, stats.counts, widths, strict=True):
         exponent = width_exponent(float(width), float(low), float(high)) if count else None
-        short = exponent is not None and keeps_values(exponent, float(high - low), int(count))
-        exponents.append(None if short else exponent)
+        kept = (
+            exponent is None
+            or exponent not in FILLED_EXPONENTS
+            or keeps_values(exponent, float(high - low), int(count))
+        )
+        exponents.append(None if kept else exponent)
     return exponents
 
 
