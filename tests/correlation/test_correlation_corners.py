@@ -6,12 +6,15 @@ matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
 import numpy as np
+import oracle
 import pandas as pd
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import kdi
+from kdi._integral.levels import MAX_SCANNED_ROWS, MAX_SORTED_ROWS, column_levels
+from kdi._numerics.kernels import get_kernel
 from kdi._utils.errors import TableError
 
 
@@ -146,3 +149,32 @@ def test_not_a_comparison(wrong):
 def test_number_of_labels(n_labels, rng):
     with pytest.raises(ValueError, match="n_labels must be an integer"):
         kdi.CorrelationDisplay.from_data(rng.normal(size=(50, 3)), n_labels=n_labels)
+
+
+@pytest.mark.numpy_core
+@pytest.mark.parametrize("n", [MAX_SORTED_ROWS + 1, MAX_SCANNED_ROWS + 1])
+def test_levels_of_columns_that_take_different_ways(n, rng):
+    """Cells, values, ranks, nothing at all: beside each other as alone, and as the direct sum has it."""
+    table = np.column_stack(
+        [
+            rng.normal(size=n),
+            np.append(rng.normal(size=n - 1), np.inf),
+            np.ones(n),
+            rng.normal(size=n),
+            np.append(rng.normal(size=n - 1), 1e9),
+            np.append(rng.normal(size=n - 2), [1e308, -1e308]),
+            np.where(np.arange(n) % 7, rng.normal(size=n), np.nan),
+        ]
+    )
+    alphas, kernel = np.array([1.0, 1.0, 1.0, 0.0, 0.01, 1.0, 1.0]), get_kernel("polyexp")
+    together, errors = column_levels(table, None, alphas, kernel)
+    assert np.isnan(together[:, 1]).all()
+    for j, values in enumerate(table.T):
+        alone, error = column_levels(table[:, [j]], None, alphas[[j]], kernel)
+        assert_array_equal(together[:, j], alone[:, 0])
+        assert errors[j] == error[0]
+        if j not in (1, 2, 5):
+            rows = np.flatnonzero(~np.isnan(values))[:20]
+            expected = oracle.transform(values, values[rows], alphas[j], "polyexp")
+            assert_allclose(together[rows, j], expected, rtol=0, atol=errors[j] + 1e-12)
+    assert_allclose(together[-2:, 5], [1, 0], rtol=0, atol=1e-12)

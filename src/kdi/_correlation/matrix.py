@@ -19,7 +19,7 @@ from scipy.stats import ConstantInputWarning
 from kdi._correlation.correlation import CONSTANT, INFINITE
 from kdi._correlation.inference import correlation_pvalue
 from kdi._correlation.samples import correlate, snap_to_unit, unit_vectors
-from kdi._integral.bandwidth import resolve_alpha, spread_alpha
+from kdi._integral.bandwidth import alpha_factors, spread_alpha
 from kdi._numerics.kernels import Kernel, get_kernel
 from kdi._tables.frames import NumericFrame, read_frame
 from kdi._utils.names import format_names
@@ -219,7 +219,7 @@ def column_alphas(alpha: Any, frame: NumericFrame) -> list[Any]:
     """Check alpha and return one for each column."""
     n_columns = frame.values.shape[1]
     names = None if frame.names is None else list(frame.names)
-    resolve_alpha(alpha, np.ones(n_columns), names)
+    alpha_factors(alpha, n_columns, names)
     return spread_alpha(alpha, n_columns, names)
 
 

@@ -110,6 +110,13 @@ class PackedSketches(Sequence[Sketch]):
         return (self[j] for j in range(len(self)))
 
 
+def keeps_values(sketches: Sequence[Sketch]) -> NDArray[np.bool_]:
+    """Tell which sketches keep values, not cells."""
+    if isinstance(sketches, PackedSketches):
+        return np.asarray(sketches.keys != CELLS)
+    return np.array([sketch.is_exact for sketch in sketches], dtype=bool)
+
+
 def _joined(arrays: list[Any], empty: Any) -> Any:
     """Join arrays; a single one is not copied."""
     if len(arrays) == 1:
