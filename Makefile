@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 SOURCES := $(wildcard cpp/*) CMakeLists.txt pyproject.toml
 TEST := $(BIN)/python -m pytest -n auto
 
-.PHONY: demo test test-fast check docs bench experiments clean
+.PHONY: demo test test-fast check docs bench experiments fuzz fuzz-short clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/installed-cli
@@ -36,6 +36,34 @@ bench: $(VENV)/installed-bench
 
 experiments: $(VENV)/installed-bench
 	$(BIN)/python -m experiments all
+
+# Coverage-guided fuzzing (fuzz/README.md) of a core built by Clang with AddressSanitizer, some seconds per target.
+FUZZ_TARGETS := sketch_bytes saved_models tables transformer distribution correlation clusters
+FUZZ_SECONDS ?= 600
+FUZZ_SHORT_SECONDS ?= 4
+FUZZ_CORE := build/fuzz/core
+FUZZ = LD_PRELOAD=$$($(BIN)/python -c "import atheris; print(atheris.path())")/asan_with_fuzzer.so \
+	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
+	$(BIN)/python -m fuzz --core $$(echo $(FUZZ_CORE)/_core.*.so)
+
+fuzz: $(FUZZ_CORE)/built
+	rm -rf build/fuzz/findings
+	set -e; for target in $(FUZZ_TARGETS); do $(FUZZ) $$target --seconds $(FUZZ_SECONDS) --keep-going; done
+	test -z "$$(find build/fuzz/findings -type f)"
+
+# The corpus, and then a few seconds of changes to it; ends at the first finding.
+fuzz-short: $(FUZZ_CORE)/built
+	set -e; for target in $(FUZZ_TARGETS); do $(FUZZ) $$target --seconds $(FUZZ_SHORT_SECONDS) --seed 1; done
+
+# The runtime of the sanitizer is in the library that is loaded before Python.
+$(FUZZ_CORE)/built: $(VENV)/installed-fuzz
+	$(BIN)/cmake -S . -B $(FUZZ_CORE) -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER=clang++ \
+		-DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DPython_EXECUTABLE=$(abspath $(BIN)/python) \
+		-Dnanobind_DIR=$$($(BIN)/python -m nanobind --cmake_dir) -DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY \
+		-DCMAKE_CXX_FLAGS="-fsanitize=address -fsanitize-coverage=inline-8bit-counters,pc-table,trace-cmp -g1" \
+		-DCMAKE_MODULE_LINKER_FLAGS=-fno-sanitize=all
+	$(BIN)/ninja -C $(FUZZ_CORE)
+	touch $@
 
 # One stamp per extra: it is older than the sources when the core has to be built again.
 $(VENV)/installed-%: $(SOURCES) | $(VENV)/bin/python

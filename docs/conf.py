@@ -29,7 +29,7 @@ include_patterns = [
     "CHANGELOG.md",
     "CONTRIBUTING.md",
 ]
-exclude_patterns = ["docs/_*", ".*", "build", "out", "src", "tests", "cpp", "**/quick", "**/.cache"]
+exclude_patterns = ["docs/_*", ".*", "build", "out", "src", "tests", "cpp", "fuzz", "**/quick", "**/.cache"]
 
 extensions = [
     "myst_parser",
