@@ -28,6 +28,9 @@ constexpr double narrow_range = 1.0 / 64;        // NARROW_RANGE
 constexpr double direct_sum_terms = 4096;        // DIRECT_SUM_TERMS
 constexpr double density_rounding = 20;          // DENSITY_ROUNDING
 constexpr double vanishing_bandwidth = 1e-290;   // VANISHING_BANDWIDTH
+constexpr double kernel_reach = 1000;            // KERNEL_REACH
+constexpr double spread_rounding = 1e-15;        // SPREAD_ROUNDING
+constexpr double worst_spread_error = 1e-3;      // WORST_SPREAD_ERROR
 constexpr int small_range_exponent = -600;       // SMALL_RANGE_EXPONENT
 
 // A column as the integral needs it: ascending distinct values with weights, or cells with moments.
@@ -94,6 +97,9 @@ class ScaledColumn {
     double mass(std::size_t k) const { return moments_[k * column_->moments_per_key()]; }
     double first_centre() const { return 0.5 * width - (low - static_cast<double>(column_->cells[0]) * width); }
 
+    // The relative error of std: the variance of cells is a difference of terms as large as the squared width.
+    double spread_error() const { return column_->is_exact ? 0 : spread_rounding * (width / std) * (width / std); }
+
     double position(std::size_t k) const {
         if (column_->is_exact) return std::ldexp(column_->values[k], shift) - low;
         return static_cast<double>(column_->cells[k] - column_->cells[0]) * width + first_centre();
@@ -148,15 +154,18 @@ class MapBuilder {
                                                    : factor * scaled_.std;
         map.bandwidth = std::ldexp(bandwidth, -scaled_.shift);
         const double flatness = scaled_.range / bandwidth / options_.kernel.scale;
-        if (scaled_.width > widest_cell && !std::isinf(factor)) {
+        const double spread_error = is_bandwidth || std::isinf(factor) || factor == 0 ? 0 : scaled_.spread_error();
+        if ((scaled_.width > widest_cell && !std::isinf(factor)) || !(spread_error < worst_spread_error)) {
             set_straight(map, 1);
         } else if (flatness < flat_range) {
             set_straight(map, flatness * flatness);
         } else if (bandwidth < vanishing_bandwidth) {
             set_ranks();
-            lines_through_values(map, factor > 0 ? 0 : rank_error(), factor > 0);
+            lines_through_values(map, factor > 0 ? vanishing_error(bandwidth) : rank_error(), factor > 0);
         } else {
             build_at(map, bandwidth);
+            // T changes by less than its relative change per relative change of the bandwidth.
+            map.error = std::min(map.error + 2 * spread_error / options_.kernel.least_total(scaled_.range / bandwidth), 1.0);
         }
         return map;
     }
@@ -191,6 +200,14 @@ class MapBuilder {
         double largest = 0;
         for (std::size_t k = 0; k < n; ++k) largest = std::max(largest, scaled_.mass(k));
         return 2 * largest / (scaled_.weight - 0.5 * (scaled_.mass(0) + scaled_.mass(n - 1)));
+    }
+
+    // The error of ranks at a bandwidth that is not 0: none where no two values are close enough to touch.
+    double vanishing_error(double bandwidth) const {
+        if (!scaled_.column().is_exact) return rank_error();
+        for (std::size_t k = 1; k < scaled_.column().n; ++k)
+            if (scaled_.position(k) - scaled_.position(k - 1) < kernel_reach * bandwidth) return 1;
+        return 0;
     }
 
     // Straight lines through the integral at the values, which is in value_. Where it rises in steps between two values, the

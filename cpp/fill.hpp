@@ -119,8 +119,6 @@ std::vector<OccupiedCells> fill_array(const ArrayView<Number>& array, const doub
             start.push_back(n_moments * size);
             size += grids[last].n_cells + 1;
         }
-        // Allocate on the calling thread: here std::bad_alloc reaches Python, on another thread it would end the process.
-        for (Range& range : ranges) range.moments.reserve(n_moments * size);
         parallel_for(array.n_rows, n_threads, [&](int range, std::size_t begin, std::size_t end) {
             Range& own = ranges[static_cast<std::size_t>(range)];
             own.moments.assign(n_moments * size, 0.0);
@@ -130,13 +128,18 @@ std::vector<OccupiedCells> fill_array(const ArrayView<Number>& array, const doub
                                                own.moments.data() + start[j - first]);
             });
         });
-        std::vector<double>& total = ranges[0].moments;
-        for (std::size_t range = 1; range < ranges.size(); ++range)
-            for (std::size_t k = 0; k < n_moments * size; ++k) total[k] += ranges[range].moments[k];
-        for (std::size_t j = first; j < last; ++j) {
-            result[j] = occupied_cells(grids[j], total.data() + start[j - first]);
-            for (const Range& range : ranges) result[j].n_values += range.n_values[j];
-        }
+        // Adding up the cells of all threads takes as long as filling them where they are many.
+        parallel_for(last - first, static_cast<int>(std::min(ranges.size(), last - first)), [&](int, std::size_t begin, std::size_t end) {
+            for (std::size_t j = first + begin; j < first + end; ++j) {
+                double* total = ranges[0].moments.data() + start[j - first];
+                for (std::size_t range = 1; range < ranges.size(); ++range) {
+                    const double* part = ranges[range].moments.data() + start[j - first];
+                    for (std::size_t k = 0; k < n_moments * grids[j].n_cells; ++k) total[k] += part[k];
+                }
+                result[j] = occupied_cells(grids[j], total);
+                for (const Range& range : ranges) result[j].n_values += range.n_values[j];
+            }
+        });
     }
     return result;
 }

@@ -131,7 +131,7 @@ class TableFit {
         const double width = options_.map.kernel.cell_width(bandwidth, range);
         const auto exponent = width_exponent(width, stats.minimum, stats.maximum);
         // Moments of tiny weights would lose digits.
-        if (!exponent || *exponent < least_exponent || *exponent > greatest_exponent || stats.weight < 1e-290) return none;
+        if (!exponent || *exponent < least_exponent || *exponent > greatest_exponent || stats.weight < least_weight) return none;
         column.exponent = *exponent;
         const Grid grid = grid_between(stats.minimum, stats.maximum, *exponent);
         column.keys = FittedColumn::Keys::cells;
@@ -144,6 +144,7 @@ class TableFit {
         return grid;
     }
 
+    static constexpr double least_weight = 1e-290;  // LEAST_WEIGHT
     static constexpr int least_exponent = -1022, greatest_exponent = 1022;  // FILLED_EXPONENTS
 
     static Grid grid_between(double minimum, double maximum, int exponent) {

@@ -105,7 +105,11 @@ private:
             level_ = position_;
             return std::isinf(smoothing.alpha) ? 0 : 1 / (bandwidth * bandwidth);
         }
-        if (bandwidth < 1e-290) return rank();  // distances in units of the bandwidth would overflow
+        if (bandwidth < 1e-290) {  // distances in units of the bandwidth would overflow
+            bool may_touch = false;
+            for (std::size_t i = 1; i < position_.size(); ++i) may_touch |= position_[i] - position_[i - 1] < 1000 * bandwidth;
+            return rank() + may_touch;
+        }
         const Cells cells{position_.data(), mass_.data(), mass_.size(), 1, 0.0};
         choose_integrate(smoothing.order)(cells, smoothing.order, bandwidth, position_.data(), position_.size(),
                                           {level_.data(), nullptr, nullptr});

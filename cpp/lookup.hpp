@@ -127,7 +127,7 @@ struct LinearMap {
 
     double inverse(double y) const {  // 0 < y < 1
         const auto i = std::max(std::upper_bound(levels, levels + n_intervals, y) - levels - 1, std::ptrdiff_t{0});
-        const double x = knots[i] + (y - levels[i]) * ((knots[i + 1] - knots[i]) / (levels[i + 1] - levels[i]));
+        const double x = knots[i] + (y - levels[i]) / (levels[i + 1] - levels[i]) * (knots[i + 1] - knots[i]);
         return std::min(x, knots[i + 1]);
     }
 };
@@ -185,6 +185,10 @@ bool map_column(const Map& map, const Number* x, std::int64_t stride, Number* ou
             for (std::size_t k = 0; k < size; ++k)
                 result[k] = Forward ? forward(map, block[k], policy, infinite) : inverse(map, block[k], policy, infinite);
         }
+        // Far beyond the ends of a steep or flat map, a line may leave the range of numbers.
+        constexpr double largest = std::numeric_limits<Number>::max();
+        for (std::size_t k = 0; policy == OutOfRange::linear && k < size; ++k)
+            if (std::fabs(result[k]) > largest) result[k] = std::copysign(largest, result[k]);
         store_block(result, size, out + static_cast<std::int64_t>(row) * out_stride, out_stride);
     });
     return infinite;

@@ -83,7 +83,7 @@ class KDE1D:
         # Positions and densities are computed in units of 2**-shift, so that no magnitude is special.
         scaled, self._shift = unit_sketch(sketch)
         bandwidth = factor * scaled.std
-        if not MIN_BANDWIDTH < bandwidth < np.inf:
+        if not MIN_BANDWIDTH < bandwidth < 1 / MIN_BANDWIDTH:
             raise ValueError(
                 "alpha and weights must give a bandwidth that is not lost in rounding, "
                 f"got {bandwidth} times the range of x."
@@ -92,7 +92,7 @@ class KDE1D:
             self.alpha, self.n, self.bandwidth = factor, sketch.weight, float(np.ldexp(bandwidth, -self._shift))
         self._integral = Integral.from_sketch(scaled, chosen, bandwidth)
         self._low = sketch.minimum
-        self.error_bound = self._integral.value_error
+        self.error_bound = min(self._integral.value_error, 1.0)
 
     def pdf(self, x: ArrayLike) -> Float64Array:
         """Compute the density at x."""
@@ -173,7 +173,7 @@ class KDE1D:
             left, right = np.where(miss < 0, offset, left), np.where(miss < 0, right, offset)
             with np.errstate(divide="ignore", invalid="ignore"):
                 following = offset - miss / slope
-            following = np.where((following > left) & (following < right), following, 0.5 * (left + right))
+            following = np.where((following >= left) & (following <= right), following, 0.5 * (left + right))
             done = abs(following - offset) <= 1e-14 * (abs(offset) + bandwidth)
             offset = following
             if done.all():

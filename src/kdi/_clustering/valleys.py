@@ -87,7 +87,8 @@ class Valleys:
         if self.density is None:
             return np.empty(0)
         peaks, valleys = self.modes.lower_peaks, self.modes.valley_densities
-        variance = ROUGHNESS / (self.sizes.sum() * self.density.bandwidth) * (peaks + valleys)
+        with np.errstate(divide="ignore", over="ignore"):  # of next to no weight, everything is chance
+            variance = ROUGHNESS / (self.sizes.sum() * self.density.bandwidth) * (peaks + valleys)
         return np.asarray((peaks - valleys) / np.sqrt(variance))
 
     def without(self, valley: int) -> Valleys:

@@ -13,7 +13,7 @@ from kdi._integral.levels import column_levels
 from kdi._numerics.kernels import Kernel
 from kdi._utils.threads import count_threads
 from kdi._utils.typing import Float64Array
-from kdi._utils.validation import as_numbers, as_weights, check_some_weight, is_integer, to_float
+from kdi._utils.validation import as_numbers, as_weights, check_some_weight, is_integer, to_float, unit_weights
 
 Booleans = NDArray[np.bool_]
 UNIT_ROUNDING = 1e-15  # rounding of a correlation near 1: p-values of small samples would show its square root
@@ -35,6 +35,7 @@ def unit_vectors(
     for j in [j for j, alpha in enumerate(alphas) if isinstance(alpha, str)]:  # the rules depend on the sample's size
         known = ~np.isnan(samples[j])
         factors[j] = bandwidth_factor(alphas[j], float(known.sum() if weights is None else weights[known].sum()))
+    weights = None if weights is None else unit_weights(weights)
     levels, bounds = column_levels(samples.T, weights, factors, kernel, count_threads(n_jobs, samples.size))
     vectors = levels.T
     totals = _centre(vectors, weights)
@@ -42,8 +43,9 @@ def unit_vectors(
     with np.errstate(invalid="ignore", divide="ignore"):
         vectors /= norms[:, None]
         distances = bounds * np.sqrt(totals) / norms
-    # Two vectors a and b, divided by their norms, are no further apart than 2 |a - b| / (|a| + |b|).
-    return UnitVectors(vectors, norms, np.where(distances < 1, distances / (1 - 0.5 * distances), distances + 2))
+        # Two vectors a and b, divided by their norms, are no further apart than 2 |a - b| / (|a| + |b|).
+        errors = np.where(distances < 1, distances / (1 - 0.5 * distances), distances + 2)
+    return UnitVectors(vectors, norms, errors)
 
 
 def _centre(levels: Float64Array, weights: Float64Array | None) -> Float64Array:

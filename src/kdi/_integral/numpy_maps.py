@@ -32,6 +32,9 @@ from kdi._sketch.sketch import Sketch, unit_sketch
 from kdi._utils.typing import Float64Array
 
 VANISHING_BANDWIDTH = 1e-290  # in units of the range: distances in units of a smaller bandwidth would overflow
+KERNEL_REACH = 1000.0  # bandwidths beyond which no kernel has any weight
+SPREAD_ROUNDING = 1e-15  # rounding error of the variance of cells, in units of their squared width
+WORST_SPREAD_ERROR = 1e-3  # relative error of the standard deviation from which on the only bound is 1
 
 
 def numpy_map(
@@ -56,15 +59,19 @@ def numpy_map(
     # Uneven weights can let the deviation underflow, and infinity * 0 is NaN.
     bandwidth = inf if isinf(factor) else _ldexp(factor, shift) if is_bandwidth else factor * scaled.std
     flatness = scaled.range / bandwidth / kernel.scale if bandwidth else inf
-    if scaled.cell_width > WIDEST_CELL and factor < inf:
+    spread_error = 0.0 if is_bandwidth or isinf(factor) or not factor else _spread_error(scaled)
+    if (scaled.cell_width > WIDEST_CELL and factor < inf) or not spread_error < WORST_SPREAD_ERROR:
         built = build_linear_map(ends, np.array([0.0, 1.0]), 1.0)
     elif flatness < LINEAR_RANGE:
         built = build_linear_map(ends, np.array([0.0, 1.0]), flatness**2)
     elif bandwidth < VANISHING_BANDWIDTH:
-        error = 0.0 if factor else _rank_error(scaled)
+        error = _vanishing_error(scaled, bandwidth) if factor else _rank_error(scaled)
         built = _lines_through_values(sketch, _ranks(scaled), error, factor > 0, max_knots)
     else:
         built = _map_at(sketch, scaled, shift, kernel, bandwidth, max_knots, tolerance)
+        # T changes by less than its relative change per relative change of the bandwidth.
+        error = built.error + 2 * spread_error / least_total(kernel, scaled.range / bandwidth)
+        built = replace(built, error=min(error, 1.0))
     return built, _ldexp(bandwidth, -shift)
 
 
@@ -84,6 +91,23 @@ def _rank_error(scaled: Sketch) -> float:
     mass = scaled.moments[:, 0]
     inner = scaled.weight - 0.5 * float(mass[0] + mass[-1])
     return 0.0 if scaled.is_exact else 2 * float(mass.max()) / inner if inner else inf
+
+
+def _vanishing_error(scaled: Sketch, bandwidth: float) -> float:
+    """Bound the error of ranks at a bandwidth that is not 0: none where no two values are close enough to touch."""
+    if not scaled.is_exact:
+        return _rank_error(scaled)
+    return float(np.any(np.diff(scaled.offsets) < KERNEL_REACH * bandwidth))
+
+
+def _spread_error(scaled: Sketch) -> float:
+    """Bound the relative error of the standard deviation.
+
+    The variance of cells is a difference of terms as large as the squared width.
+    """
+    if scaled.is_exact:
+        return 0.0
+    return SPREAD_ROUNDING * (scaled.cell_width / scaled.std) ** 2 if scaled.std else inf
 
 
 def _map_at(

@@ -483,7 +483,11 @@ def _map_columns(function: Any, maps: PackedMaps, array: FloatArray, out: FloatA
             if infinite_column < 0 and np.isinf(values).any():
                 infinite_column = j
             with np.errstate(all="ignore"):
-                out[start : start + NUMPY_BLOCK_ROWS, j] = function(feature, values, out_of_range)
+                result = function(feature, values, out_of_range)
+            if out_of_range == 1:  # far beyond the ends of a steep or flat map, a line may leave the range of numbers
+                largest = float(np.finfo(out.dtype).max)
+                result = np.clip(result, -largest, largest)
+            out[start : start + NUMPY_BLOCK_ROWS, j] = result
     return infinite_column
 
 
@@ -522,7 +526,7 @@ def _inverse(feature: _Feature, y: Float64Array, out_of_range: int) -> Float64Ar
     else:
         knots, levels = feature.knots, feature.levels
         i = np.clip(np.searchsorted(levels, inner, side="right") - 1, 0, len(knots) - 2)
-        x = knots[i] + (inner - levels[i]) * ((knots[i + 1] - knots[i]) / (levels[i + 1] - levels[i]))
+        x = knots[i] + (inner - levels[i]) / (levels[i + 1] - levels[i]) * (knots[i + 1] - knots[i])
         x = np.minimum(x, knots[i + 1])
     x = np.where(y == 0, low, x)
     if out_of_range == 1:

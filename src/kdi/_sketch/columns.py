@@ -13,6 +13,8 @@ from kdi._sketch.cells import FILLED_EXPONENTS, cell_of, cell_width_for, keeps_v
 from kdi._sketch.sketch import Sketch
 from kdi._utils.typing import Float64Array, FloatArray
 
+LEAST_WEIGHT = 1e-290  # of a column with cells
+
 
 class ColumnStats(NamedTuple):
     """Statistics of each column from a first pass over a table, before its values are cut into cells."""
@@ -42,11 +44,14 @@ def scan_columns(table: FloatArray, weights: Float64Array | None, n_threads: int
 def cell_exponents(stats: ColumnStats, widths: Float64Array) -> list[int | None]:
     """Return the exponents of cells within the given widths; None where the values themselves are kept.
 
-    They are kept where a column has no more values than it would have cells, or where the width is 0.
+    They are kept where a column has no more values than it would have cells, where the width is 0, or where moments of
+    tiny weights would lose digits.
     """
     exponents = []
-    for low, high, count, width in zip(stats.minimum, stats.maximum, stats.counts, widths, strict=True):
-        exponent = width_exponent(float(width), float(low), float(high)) if count else None
+    columns = zip(stats.minimum, stats.maximum, stats.counts, stats.weight, widths, strict=True)
+    for low, high, count, weight, width in columns:
+        has_cells = count and weight >= LEAST_WEIGHT
+        exponent = width_exponent(float(width), float(low), float(high)) if has_cells else None
         kept = (
             exponent is None
             or exponent not in FILLED_EXPONENTS

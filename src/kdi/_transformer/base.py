@@ -127,7 +127,7 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     @property
     def references_(self) -> Float64Array:
         check_is_fitted(self)
-        n = min(1000, self.n_samples_seen_) if self.max_knots is None else self.max_knots
+        n = min(1000 if self.max_knots is None else self.max_knots, self.n_samples_seen_)
         return np.linspace(0, 1, max(n, 2))
 
     @property

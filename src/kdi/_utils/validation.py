@@ -16,6 +16,8 @@ from kdi._utils.typing import Float64Array, FloatArray
 
 NO_ROWS = "Found array with 0 sample(s) (shape=(0, {})) while a minimum of 1 is required."
 
+SAFE_EXPONENT = 400  # powers of two up to this one, squared and summed, stay far from overflow and underflow
+
 
 def as_table(estimator: Any, X: Any, *, reset: bool) -> FloatArray:
     """Return X as a float64 or float32 array, without a copy where possible; NaN and infinities are not checked."""
@@ -162,6 +164,12 @@ def as_weights(weights: ArrayLike | None, n: int, name: str = "sample_weight") -
     if not np.isfinite(total):
         raise WeightsError(name, f"must have a finite sum, got weights up to {mass.max()}.")
     return mass
+
+
+def unit_weights(weights: Float64Array) -> Float64Array:
+    """Scale weights by a power of two where their sums or products could overflow or lose digits; averages stay."""
+    exponent = int(np.frexp(weights.max(initial=0.0))[1])
+    return weights if abs(exponent) < SAFE_EXPONENT else np.ldexp(weights, -exponent)
 
 
 def check_some_weight(weights: Float64Array | None, argument: str) -> None:
