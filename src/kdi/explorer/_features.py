@@ -46,6 +46,7 @@ SKETCH_ALPHA = MIN_ALPHA * (EMBEDDED_TOLERANCE / CELL_TOLERANCE) ** 0.25
 MAX_VALUES = 2**18  # distinct values that all columns together may embed, which makes their ranks exact
 MIN_VALUES = 2**12  # distinct values that every column may embed, however many columns there are
 MIN_CELLS = 2**12  # cells to embed even if fewer are exact enough: an outlier must not hide the shape of the rest
+TINY_RANGE = 1e-303  # the page draws a straight line for a smaller range, whose reciprocal overflows
 MASS_UNIT, MOMENT_UNIT = 2.0**-32, 2.0**-24  # in units of the total weight
 
 
@@ -136,6 +137,9 @@ def describe_feature(
     rank_sketch, sketch = sketch if rank_sketch is None else rank_sketch, embedded_sketch(sketch, max_values)
     rounded = RoundedMoments.from_sketch(sketch)
     ranks, rank_error = (None, rounded.error) if sketch.is_exact else describe_ranks(rank_sketch)
+    error = _integral_error_bound(sketch) + rounded.error
+    if 0 < sketch.range <= TINY_RANGE:
+        error = rank_error = 1.0
     return facts | {
         "width": sketch.cell_width,
         "start": float(sketch.offsets[0]),
@@ -143,7 +147,7 @@ def describe_feature(
         "moments": rounded.moments.T.tolist(),
         "units": rounded.units,
         "ranks": ranks,
-        "error": min(1.0, _integral_error_bound(sketch) + rounded.error),
+        "error": min(1.0, error),
         "rank_error": min(1.0, rank_error),
     }
 

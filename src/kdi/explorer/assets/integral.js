@@ -7,7 +7,7 @@
 // each direction yields these rows at every cell, and T at any x is then two short sums.
 
 const LINEAR_RANGE = 1e-4; // range/bandwidth below which T is a straight line (kdi/_sketch/cells.py)
-const TINY_RANGE = 1e-303; // the reciprocal of a smaller range overflows (kdi/_integral/maps.py)
+const TINY_RANGE = 1e-303; // a straight line for smaller ranges (kdi/explorer/_features.py)
 const MAX_DISTANCE = 700; // bandwidths beyond which the exponential underflows
 
 function decodeBase64(text) {
