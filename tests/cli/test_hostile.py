@@ -253,6 +253,7 @@ def test_weights_of_nothing(folder, capsys):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_names_of_columns_that_are_attacks(folder, capsys, suffix):
     rng = np.random.default_rng(0)

@@ -444,6 +444,7 @@ def first_of_each(chunks):
     return [int(columns[0][0]) for columns, _ in chunks]
 
 
+@pytest.mark.slow
 def test_without_dask():
     missing = "import sys; sys.modules['dask'] = None; import kdi; "
     assert run_code(missing + "assert not hasattr(kdi, 'dask') and hasattr(kdi, 'KDITransformer')").returncode == 0

@@ -24,7 +24,7 @@ GALLERY = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
 NAMES = [module.__name__.rpartition(".")[2] for module in PAPER]
 
 # The first test that needs the quick run waits for it: some minutes on a busy machine.
-pytestmark = pytest.mark.timeout(1500)
+pytestmark = [pytest.mark.timeout(1500), pytest.mark.slow]
 
 
 def figures_of(name, folder):

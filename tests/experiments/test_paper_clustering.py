@@ -14,6 +14,8 @@ from experiments.clustering_methods import MIXTURES, OURS, PAPER, THEIRS
 from experiments.drawing import style
 from experiments.progress import cached_rows
 
+pytestmark = pytest.mark.slow
+
 SIZES = (100, 200, 500, 1000, 2000, 5000)
 TRUE = [3, 3, 2, 2, 2]
 ADAPTIVE = "adaptive KDE minima"

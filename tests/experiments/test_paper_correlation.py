@@ -35,6 +35,8 @@ from experiments.correlation_tables import tables
 from experiments.drawing import style
 from experiments.rows import chosen, read_rows, write_rows
 
+pytestmark = pytest.mark.slow
+
 FIGURES = {
     "correlation_simulated",
     "correlation_pearson",

@@ -24,6 +24,8 @@ from experiments.precision_methods import (
 )
 from experiments.rows import chosen
 
+pytestmark = pytest.mark.slow
+
 
 def as_text(rows):
     """Rows as an experiment gets them for its page, read from a file."""

@@ -20,6 +20,8 @@ from experiments.names import CLIPPED, EACH, KDI, MIN_MAX, QUANTILE, TUNED, Z_SC
 from experiments.sweep_pages import Expected, Lead
 from experiments.sweeps import METHODS, SWEEP_ALPHAS, SWEPT
 
+pytestmark = pytest.mark.slow
+
 
 def one_by_one(model, score, values, target, inside):
     return [score(target[~line], model.fit(values[line], target[line]).predict(values[~line])) for line in inside]

@@ -22,7 +22,7 @@ SIZES = ["20", "100", "1000"]
 BOOTSTRAPS = ["percentile", "basic", "BCa"]
 
 # The first test that needs the quick run waits for it: some minutes on a busy machine.
-pytestmark = pytest.mark.timeout(1500)
+pytestmark = [pytest.mark.timeout(1500), pytest.mark.slow]
 
 
 def run(*arguments):

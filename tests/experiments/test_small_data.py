@@ -106,6 +106,7 @@ class TestClaims:
             row["published"] = f"{float(row['auc']) - 0.1:.6f}"
         assert not any(claim.holds for claim in small_data_tables.claims(rows))
 
+    @pytest.mark.slow
     def test_a_greater_mean_is_not_enough(self):
         kdi_scores = self.base.copy()
         kdi_scores[0] += 0.2  # one win, all others ties

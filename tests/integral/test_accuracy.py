@@ -45,6 +45,7 @@ def test_small(name, n, kernel, order, alpha):
     check_against_direct_sum(sample(name, n), alpha, kernel, order)
 
 
+@pytest.mark.slow
 @EVERY_ALPHA
 @EVERY_KERNEL
 @pytest.mark.parametrize("name", [name for name in SAMPLES if name != "outlier"])

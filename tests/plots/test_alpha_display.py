@@ -17,6 +17,8 @@ from sklearn.pipeline import make_pipeline
 
 import kdi
 
+pytestmark = pytest.mark.slow
+
 NAMES = ["income", "age", "rooms", "coast"]
 ENDS = (0, *kdi.ALPHAS, np.inf)
 
@@ -137,7 +139,6 @@ class TestPanels:
         display = kdi.AlphaDisplay.from_estimator(model, features=["coast", "income"])
         assert "± standard error" in legend(display.figure_)
 
-    @pytest.mark.slow
     def test_at_most_so_many(self):
         display = made(30).plot()
         assert len(display.features_) == len(display.axes_) == 12
@@ -230,7 +231,6 @@ class TestAxis:
         assert 1 <= len(tick_labels(display.ax_)) <= 7
         assert_array_equal(display.lines_[0].get_ydata(), scores[np.argsort(alphas), 0])
 
-    @pytest.mark.slow
     def test_labels_do_not_overlap(self):
         for alphas in (ENDS, np.logspace(-8, 8, 9), [0, 0.3], [0.5, 1, 2]):
             scores = np.random.default_rng(0).normal(size=(len(alphas), 8))
@@ -242,7 +242,6 @@ class TestAxis:
             assert all(one.x1 < other.x0 for one, other in pairwise(boxes))
 
 
-@pytest.mark.slow
 class TestLayout:
     @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 7, 8, 12, 30])
     def test_every_text_is_inside_the_figure_and_over_no_other(self, n):

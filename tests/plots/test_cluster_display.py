@@ -197,6 +197,7 @@ class TestRefused:
             kdi.ClusterDisplay.from_data(values, kernel="triangle")
         assert plt.get_fignums() == []
 
+    @pytest.mark.slow
     def test_without_matplotlib(self):
         code = """
 import sys

@@ -14,6 +14,8 @@ from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
 import kdi
 from kdi.compat import kditransform
 
+pytestmark = pytest.mark.slow
+
 from_estimator = kdi.ClusterDisplay.from_estimator
 
 

@@ -14,6 +14,8 @@ from scipy.stats import ConstantInputWarning
 
 import kdi
 
+pytestmark = pytest.mark.slow
+
 NAMES = ["rooms", "bedrooms", "income", "age"]
 KINDS = {
     "pandas": lambda table: pd.DataFrame(table, columns=NAMES),
@@ -103,7 +105,6 @@ class TestFigure:
 
 
 class TestLabels:
-    @pytest.mark.slow
     @EVERY_KIND
     @EITHER
     @pytest.mark.parametrize("n_labels", [0, 1, 2, 6, 100])

@@ -74,6 +74,7 @@ class TestRefused:
             kdi.KDIDisplay.from_data(**{"x": [1.0, 2.0, 3.0]} | given)
         assert plt.get_fignums() == []
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "call", ["from_data([1.0, 2.0])", "from_estimator(None)", "(x=[0], curves=[[0]], alphas=[1]).plot()"]
     )

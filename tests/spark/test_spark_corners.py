@@ -256,6 +256,7 @@ def test_batches_of_one_partition_come_in_order_with_weights_and_types(spark):
     assert found == [(np.float64, np.float32, np.float64, True, True, 50_000)]
 
 
+@pytest.mark.slow
 def test_without_pyspark_the_extra_is_named():
     for library in ("pyspark", "pyarrow"):
         missing = f"import sys; sys.modules[{library!r}] = None; import kdi; "

@@ -91,6 +91,7 @@ def test_telling_a_source_imports_nothing():
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
 
 
+@pytest.mark.slow
 def test_without_pyarrow_the_message_names_the_extra():
     code = (
         "import sys; sys.modules['pyarrow'] = None\n"

@@ -209,6 +209,7 @@ class TestFolds:
         assert np.abs(one.scores_ - other.scores_).max() > 1e-6
 
 
+@pytest.mark.slow
 class TestEstimator:
     @pytest.mark.parametrize(
         ("estimator", "scoring"),
@@ -228,7 +229,6 @@ class TestEstimator:
         oracle = tuning_oracle.EstimatorOracle(X, y, FEW, splits, estimator, weights=weights, scoring=scoring)
         assert_as_oracle(model, oracle, 2)
 
-    @pytest.mark.slow
     def test_five_folds_by_default(self):
         """Leaving out each row in turn would take a fit per row."""
         X, y = sample(30, 2)
