@@ -68,6 +68,7 @@ class ScaledColumn {
     double low = 0, high = 0, range = 0;  // in these units
     double width = 0;                     // of the cells; 0 for values
     double weight = 0, std = 0;
+    double moment_rounding = 0;           // what rounding the moments of tiny weights may contribute to the error of T
 
     // Weights are scaled by a power of two where their sums could overflow or lose digits.
     void load(const ColumnSummary& column) {
@@ -90,6 +91,8 @@ class ScaledColumn {
             moments_ = scaled_moments_.data();
         }
         set_spread();
+        // Each value rounds the moments of its cell by half of the smallest number. They enter T through the spread, too.
+        moment_rounding = exponent < -400 && !column.is_exact ? std::ldexp(column.count / weight, -1072 - exponent) : 0.0;
     }
 
     const ColumnSummary& column() const { return *column_; }
@@ -167,6 +170,7 @@ class MapBuilder {
             // T changes by less than its relative change per relative change of the bandwidth.
             map.error = std::min(map.error + 2 * spread_error / options_.kernel.least_total(scaled_.range / bandwidth), 1.0);
         }
+        if (factor < infinity) map.error = std::min(map.error + scaled_.moment_rounding, 1.0);
         return map;
     }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import ceil, fmod, inf, isinf
+from math import ceil, fmod, frexp, inf, isinf
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from kdi._numerics.backend import core
 from kdi._numerics.kernels import Kernel
 from kdi._sketch.cells import (
     CELL_TOLERANCE,
+    LEAST_EXPONENT,
     LINEAR_RANGE,
     WIDEST_CELL,
     cell_width_for,
@@ -72,12 +73,25 @@ def numpy_map(
         # T changes by less than its relative change per relative change of the bandwidth.
         error = built.error + 2 * spread_error / least_total(kernel, scaled.range / bandwidth)
         built = replace(built, error=min(error, 1.0))
+    if factor < inf and not sketch.is_exact:
+        built = replace(built, error=min(built.error + _moment_rounding(sketch), 1.0))
     return built, _ldexp(bandwidth, -shift)
 
 
 def _ldexp(number: float, exponent: int) -> float:
     with np.errstate(over="ignore", under="ignore"):
         return float(np.ldexp(number, exponent))
+
+
+def _moment_rounding(sketch: Sketch) -> float:
+    """Bound what rounding the moments of tiny weights contributes to the error of T, also through the spread.
+
+    Each value rounds the moments of its cell by half of the smallest number.
+    """
+    if frexp(float(sketch.moments[:, 0].max()))[1] >= -400:
+        return 0.0
+    mass, exponent = frexp(sketch.weight)
+    return _ldexp(sketch.count / mass, LEAST_EXPONENT + 2 - exponent)
 
 
 def _ranks(scaled: Sketch) -> Float64Array:

@@ -17,6 +17,7 @@ MAX_CELLS = 2**19  # cells that a column may span while it is being filled (32 b
 LINEAR_RANGE = 1e-4
 DEFAULT_CAPACITY = 2**15  # distinct values, or occupied cells, that a sketch of unknown purpose keeps
 FILLED_EXPONENTS = range(-1022, 1023)  # of cells that values are added to: their widths have an inverse
+LEAST_WEIGHT = 1e-290  # of a column in memory that is cut into cells
 LEAST_EXPONENT = -1074  # of 2**e, the smallest positive number: no two numbers are closer
 WIDEST_CELL = 2.0**20  # cells wider than so many ranges of the column tell nothing about places within it
 MAX_COUNT = 2**53  # floats hold all integers up to this one

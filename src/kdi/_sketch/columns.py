@@ -9,11 +9,9 @@ import numpy as np
 
 from kdi._numerics.backend import core
 from kdi._numerics.kernels import Kernel
-from kdi._sketch.cells import FILLED_EXPONENTS, cell_of, cell_width_for, keeps_values, width_exponent
+from kdi._sketch.cells import FILLED_EXPONENTS, LEAST_WEIGHT, cell_of, cell_width_for, keeps_values, width_exponent
 from kdi._sketch.sketch import Sketch
 from kdi._utils.typing import Float64Array, FloatArray
-
-LEAST_WEIGHT = 1e-290  # of a column with cells
 
 
 class ColumnStats(NamedTuple):
@@ -44,7 +42,7 @@ def scan_columns(table: FloatArray, weights: Float64Array | None, n_threads: int
 def cell_exponents(stats: ColumnStats, widths: Float64Array) -> list[int | None]:
     """Return the exponents of cells within the given widths; None where the values themselves are kept.
 
-    They are kept where a column has no more values than it would have cells, where the width is 0, or where moments of
+    They are kept where a column has no more values than it would have cells, where the width is 0, and where moments of
     tiny weights would lose digits.
     """
     exponents = []
@@ -52,12 +50,9 @@ def cell_exponents(stats: ColumnStats, widths: Float64Array) -> list[int | None]
     for low, high, count, weight, width in columns:
         has_cells = count and weight >= LEAST_WEIGHT
         exponent = width_exponent(float(width), float(low), float(high)) if has_cells else None
-        kept = (
-            exponent is None
-            or exponent not in FILLED_EXPONENTS
-            or keeps_values(exponent, float(high - low), int(count))
-        )
-        exponents.append(None if kept else exponent)
+        if exponent is not None and keeps_values(exponent, float(high - low), int(count)):
+            exponent = None
+        exponents.append(exponent if exponent in FILLED_EXPONENTS else None)
     return exponents
 
 
