@@ -35,7 +35,7 @@ struct TurningPoint {
 
 class ModeFinder {
   public:
-    // Positions are between 0 and `length`, give or take half a cell.
+    // Positions ascend from 0 to `length`, give or take a cell.
     ModeFinder(const Cells& cells, double bandwidth, double length) : cells_(cells), bandwidth_(bandwidth), length_(length) {}
 
     // Return the turning points, ascending: peaks and valleys in turn, the first and the last a peak.
@@ -99,8 +99,8 @@ class ModeFinder {
         RegularCells cells{nullptr, cells_.moments, cells_.n, 0, cells_.width, cells_.position[0]};
         if (cells_.width > 0) {
             own.keys.resize(cells_.n);
-            for (std::size_t k = 0; k < cells_.n; ++k)
-                own.keys[k] = std::llround((cells_.position[k] - cells_.position[0]) / cells_.width);
+            const double scale = 1 / cells_.width, first = cells_.position[0] * scale - 0.5;
+            for (std::size_t k = 0; k < cells_.n; ++k) own.keys[k] = static_cast<std::int64_t>(cells_.position[k] * scale - first);
         } else {
             const int exponent = floor_log2(bandwidth_ / cells_per_bandwidth);
             own = cut(cells_.position, cells_.moments, cells_.n, exponent);
@@ -119,23 +119,60 @@ class ModeFinder {
         knots_.back() = length_;  // its slope is not used
     }
 
+    // What the moments of a cell add to the state of the filter, real and imaginary parts side by side.
+    struct StepTerms {
+        static constexpr std::size_t size = 16;  // even: two numbers per instruction
+        static_assert(2 * n_exponentials <= size);
+        double terms[n_moments][size] = {};
+
+        void set(const GaussianFilter::Contributions& contributions) {
+            for (std::size_t k = 0; k < n_moments; ++k)
+                for (std::size_t l = 0; l < n_exponentials; ++l) {
+                    terms[k][l] = contributions[k].real[l];
+                    terms[k][size / 2 + l] = contributions[k].imag[l];
+                }
+        }
+    };
+
+    // The sum of what the cells between two knots add.
+    struct StepSum {
+        double sum[StepTerms::size] = {};
+
+        void add(const double* m, const StepTerms& cell) {
+            for (std::size_t l = 0; l < StepTerms::size; ++l)
+                sum[l] += (m[0] * cell.terms[0][l] + m[1] * cell.terms[1][l]) + (m[2] * cell.terms[2][l] + m[3] * cell.terms[3][l]);
+        }
+
+        void move_to(GaussianFilter& filter) {
+            const double one[n_moments] = {1};
+            GaussianFilter::Contributions all{};
+            for (std::size_t l = 0; l < n_exponentials; ++l) {
+                all[0].real[l] = sum[l];
+                all[0].imag[l] = sum[StepTerms::size / 2 + l];
+            }
+            filter.add(one, all);
+            *this = {};
+        }
+    };
+
     // As integrate_regular, for the density and its slope.
     void slopes_at_regular_knots(const RegularCells& cells, std::int64_t per_step, double step) {
         const std::size_t n = knots_.size();
         density_.assign(n, 0.0);
         slope_.assign(n, 0.0);
-        const bool after = cells.shift > 0;  // the centre of cell i * per_step lies after knot i
-        const auto next_knot = [&](std::int64_t index) { return after ? index / per_step + 1 : (index + per_step - 1) / per_step; };
-        std::vector<GaussianFilter::Contributions> contributions(static_cast<std::size_t>(per_step) + 1);
+        // Knot i follows on the cells up to index i * per_step, less one where the centre of that cell lies after the knot.
+        const std::int64_t after = cells.shift > 0;
+        std::vector<StepTerms> contributions(static_cast<std::size_t>(per_step) + 1);
         for (const bool is_left : {true, false}) {
             GaussianFilter filter(0, (is_left ? -cells.width : cells.width) / bandwidth_);
-            for (std::int64_t j = after; j < per_step + after; ++j) {
+            for (std::int64_t j = after; j < per_step + after; ++j) {  // the knot less the index of the cell
                 const double distance = static_cast<double>(j) * cells.width - cells.shift;
-                contributions[static_cast<std::size_t>(j)] = filter.contributions((is_left ? distance : step - distance) / bandwidth_);
+                contributions[static_cast<std::size_t>(j)].set(filter.contributions((is_left ? distance : step - distance) / bandwidth_));
             }
             const auto move = filter.step(step / bandwidth_);
+            StepSum sum;
             const auto add = [&](std::size_t k, std::int64_t knot) {
-                filter.add(cells.moments + n_moments * k, contributions[static_cast<std::size_t>(knot * per_step - cells.index(k))]);
+                sum.add(cells.moments + n_moments * k, contributions[static_cast<std::size_t>(knot - cells.index(k))]);
             };
             const auto read = [&](std::size_t i) {
                 const TailSums tails = filter.read();
@@ -143,19 +180,21 @@ class ModeFinder {
                 slope_[i] += (is_left ? -1 : 1) * tails.curvature;
             };
             if (is_left) {
-                for (std::size_t i = 0, next = 0; i < n; ++i) {
+                std::int64_t knot = 0;  // counted in cells
+                for (std::size_t i = 0, next = 0; i < n; ++i, knot += per_step) {
                     if (i > 0) filter.move(move);
-                    for (; next < cells.n && next_knot(cells.index(next)) == static_cast<std::int64_t>(i); ++next)
-                        add(next, static_cast<std::int64_t>(i));
+                    for (; next < cells.n && cells.index(next) <= knot - after; ++next) add(next, knot);
+                    sum.move_to(filter);
                     read(i);
                 }
                 continue;
             }
             std::size_t next = cells.n;
-            for (std::size_t i = n + 1; i-- > 0;) {  // the last centre may lie up to half a cell beyond the last knot
+            std::int64_t knot = static_cast<std::int64_t>(n + 1) * per_step;
+            for (std::size_t i = n + 2; i-- > 0; knot -= per_step) {  // centres may lie up to a cell beyond the last knot
                 if (i < n) filter.move(move);
-                for (; next > 0 && next_knot(cells.index(next - 1)) > static_cast<std::int64_t>(i); --next)
-                    add(next - 1, next_knot(cells.index(next - 1)));
+                for (; next > 0 && cells.index(next - 1) > knot - after; --next) add(next - 1, knot + per_step);
+                sum.move_to(filter);
                 if (i < n) read(i);
             }
         }

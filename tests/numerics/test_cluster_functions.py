@@ -63,6 +63,19 @@ class TestTurningPoints:
         ((at, _),) = turning_points(module, density_of(values, 1e-8))
         assert_allclose(at[::2], values, rtol=0, atol=1e-15)
 
+    @pytest.mark.parametrize("beyond", [-1.0, -0.5, 0.0, 0.5])
+    def test_positions_may_lie_a_cell_beyond_the_ends(self, beyond):
+        """Whatever the cells: one per knot here, which is the hardest case for the bounds of the loops."""
+        width, n = 2.0**-7, 129
+        positions = np.append(beyond * width, np.linspace(0.2, 1 + width, n - 1))
+        moments = np.column_stack([np.full(n, 1 / n), np.zeros((n, 3))])
+        for bandwidth in (32 * width, 40 * width, 63.9 * width):
+            given = [positions], [moments], np.array([width]), np.array([bandwidth]), np.ones(1), 1
+            ((found, _),) = _core.turning_points(*given)
+            assert len(found) % 2 == 1
+            assert (np.diff(found) > 0).all()
+            assert 0 <= found[0] <= found[-1] <= 1
+
     @pytest.mark.parametrize("n_threads", [1, 2, 8])
     def test_several_densities(self, n_threads, rng):
         densities = [density_of(np.sort(rng.random(n)), 0.05) for n in (2, 50, 300)]
