@@ -5,17 +5,36 @@ BIN := $(VENV)/bin
 SOURCES := $(wildcard cpp/*) CMakeLists.txt pyproject.toml
 TEST := $(BIN)/python -m pytest -n auto
 
-.PHONY: demo test test-fast check docs bench experiments fuzz fuzz-short clean
+.PHONY: demo test test-cpp test-fast sanitize check check-core check-targets docs bench experiments fuzz fuzz-short clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/installed-cli
 	$(BIN)/kdi demo -o out
 
 # Everything, and then what depends on the numeric core once more with the NumPy core.
-test: $(VENV)/installed-test
+test: $(VENV)/installed-test test-cpp
 	$(BIN)/python -c "import kdi._numerics._core"  # a build that failed is no reason to test NumPy alone
 	$(TEST)
 	KDI_PURE_PYTHON=1 $(TEST)
+
+# The headers of the core without Python. `make test-cpp SANITIZE=thread` runs them under a sanitizer.
+CPP_TEST := $(CXX) -std=c++17 -Wall -Wextra -Wconversion -Wshadow -Werror -ffp-contract=off -pthread -Icpp tests/cpp/test_core.cpp
+test-cpp:
+	mkdir -p build
+	$(CPP_TEST) -g -O1 $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all) -o build/test_core
+	build/test_core
+
+# The same under three sanitizers, and the numeric tests with a core that was built with two of them. Python is not, so its
+# leaks and its locks are not reported. Limits on memory cannot be tested: the sanitizer itself needs terabytes of addresses.
+SANITIZED := build/sanitized
+sanitize: $(VENV)/installed-test
+	$(MAKE) test-cpp SANITIZE=address,undefined
+	$(MAKE) test-cpp SANITIZE=thread
+	$(BIN)/python -m pip install --quiet --no-deps --upgrade --target $(SANITIZED) --config-settings=build-dir=build/cmake-sanitized \
+	  --config-settings=cmake.define.KDI_SANITIZE=address,undefined .
+	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so.6)" ASAN_OPTIONS=detect_leaks=0 \
+	  PYTHONPATH=$(SANITIZED) $(BIN)/python tests/cpp/run_sanitized.py $(SANITIZED) -p no:cacheprovider -m "not slow" \
+	  tests/numerics tests/integral tests/sketch --ignore tests/numerics/test_out_of_memory.py
 
 # Without what takes seconds, Spark, the browser and runs of experiments: under two minutes on two cores.
 test-fast: $(VENV)/installed-test
@@ -26,6 +45,24 @@ check: $(VENV)/installed-check
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# The core has no warnings; this needs clang++ too.
+check-core: $(VENV)/installed-check
+	$(BIN)/python -m pip install --quiet nanobind
+	for compiler in g++ clang++; do for file in cpp/*.cpp; do \
+	  $$compiler -std=c++17 -fsyntax-only -fvisibility=hidden -Wall -Wextra -Wconversion -Wshadow -Werror \
+	    -isystem "$$($(BIN)/python -m nanobind --include_dir)" \
+	    -isystem "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("include"))')" $$file || exit 1; \
+	done; done
+
+# The headers compile for other systems: a compiler for all of them comes from PyPI.
+TARGETS := x86_64-windows-gnu aarch64-windows-gnu x86_64-macos aarch64-macos x86_64-linux-musl aarch64-linux-gnu riscv64-linux-gnu
+check-targets: $(VENV)/installed-check
+	$(BIN)/python -m pip install --quiet ziglang
+	for target in $(TARGETS); do echo $$target; \
+	  $(BIN)/python -m ziglang c++ -target $$target -std=c++17 -Wall -Wextra -Wconversion -Wshadow -Werror -fsyntax-only -Icpp \
+	    tests/cpp/test_core.cpp || exit 1; \
+	done
 
 # The pages lie in the site as they do in the repository, so the source is all of it; warnings are errors.
 docs: $(VENV)/installed-docs

@@ -50,7 +50,7 @@ KDI_LEVELS inline std::size_t locate_block(const double* block, const double* we
         const double value = block[k], position = value * scale;
         const double nearest = (position + integer_rounder) - integer_rounder;
         const double offset = position - nearest + 0.0, half = std::copysign(0.5, offset);  // + 0.0 turns -0.0 into 0.0
-        const double underflow = (position == 0) & (value < 0) ? 1.0 : 0.0;  // stays in cell -1
+        const double underflow = ((position == 0) & (value < 0)) ? 1.0 : 0.0;  // stays in cell -1
         const double mass = weight ? weight[k] : 1.0;
         const double index = nearest + (half - 0.5) - underflow - first_cell;
         const bool valid = (index >= 0) & (index < n_cells) & (mass > 0);

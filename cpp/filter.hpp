@@ -48,12 +48,12 @@ public:
         }
         // The k-th derivative of the tail S(u) = exp(-u) sum_l (order + 1 - l) / (2 (order + 1)) u^l / l!
         State derivative = state_;
-        for (int l = 0; l <= last(); ++l) derivative[l] = (order_ + 1.0 - l) / (2.0 * (order_ + 1));
+        for (std::size_t l = 0; l <= last(); ++l) derivative[l] = (order_ + 1.0 - static_cast<double>(l)) / (2.0 * (order_ + 1));
         double factor = 1;
-        for (int k = 0; k < n_moments; ++k) {
-            for (int l = 0; l <= last(); ++l) moment_state_[k][l] = factor * derivative[l];
-            for (int l = 0; l <= last(); ++l) derivative[l] = (l < last() ? derivative[l + 1] : 0.0) - derivative[l];
-            factor *= cell_step / (k + 1);
+        for (std::size_t k = 0; k < n_moments; ++k) {
+            for (std::size_t l = 0; l <= last(); ++l) moment_state_[k][l] = factor * derivative[l];
+            for (std::size_t l = 0; l <= last(); ++l) derivative[l] = (l < last() ? derivative[l + 1] : 0.0) - derivative[l];
+            factor *= cell_step / static_cast<double>(k + 1);
         }
     }
 
@@ -65,18 +65,18 @@ public:
         if (gap != gap_) {  // most cells are adjacent, so most gaps equal the previous one
             gap_ = gap;
             power_[0] = decay(gap);
-            for (int l = 1; l <= last(); ++l) power_[l] = power_[l - 1] * gap / l;
+            for (std::size_t l = 1; l <= last(); ++l) power_[l] = power_[l - 1] * gap / static_cast<double>(l);
         }
-        for (int l = 0; l <= last(); ++l) {  // in place, since only later coefficients enter
+        for (std::size_t l = 0; l <= last(); ++l) {  // in place, since only later coefficients enter
             double shifted = 0;
-            for (int i = 0; l + i <= last(); ++i) shifted += state_[l + i] * power_[i];
+            for (std::size_t i = 0; l + i <= last(); ++i) shifted += state_[l + i] * power_[i];
             state_[l] = shifted;
         }
     }
 
     void add(const double* moments, int moments_per_cell) {
-        for (int k = 0; k < moments_per_cell; ++k)
-            for (int l = 0; l <= last(); ++l) state_[l] += moments[k] * moment_state_[k][l];
+        for (std::size_t k = 0; k < static_cast<std::size_t>(moments_per_cell); ++k)
+            for (std::size_t l = 0; l <= last(); ++l) state_[l] += moments[k] * moment_state_[k][l];
     }
 
     // A state is filled up with zeros to a length that vectorizes.
@@ -100,11 +100,11 @@ public:
     Step step(double gap) const {
         State powers = state_;
         powers[0] = gap > negligible_gap ? 0.0 : std::exp(-gap);
-        for (int l = 1; l <= last(); ++l) powers[l] = powers[0] == 0 ? 0.0 : powers[l - 1] * gap / l;
+        for (std::size_t l = 1; l <= last(); ++l) powers[l] = powers[0] == 0 ? 0.0 : powers[l - 1] * gap / static_cast<double>(l);
         Step matrix{};
         if constexpr (CompiledOrder == 0) matrix.assign(powers.size(), State(powers.size(), 0.0));
-        for (int m = 0; m <= last(); ++m)
-            for (int l = 0; l <= m; ++l) matrix[m][l] = powers[m - l];
+        for (std::size_t m = 0; m <= last(); ++m)
+            for (std::size_t l = 0; l <= m; ++l) matrix[m][l] = powers[m - l];
         return matrix;
     }
 
@@ -123,11 +123,11 @@ public:
         if (gap != 0) {
             double power = decay(gap);
             first = second = third = 0;
-            for (int l = 0; l <= last(); ++l) {
+            for (std::size_t l = 0; l <= last(); ++l) {
                 first += state_[l] * power;
                 if (l + 1 <= last()) second += state_[l + 1] * power;
                 if (l + 2 <= last()) third += state_[l + 2] * power;
-                power *= gap / (l + 1);
+                power *= gap / static_cast<double>(l + 1);
             }
         }
         return {first, first - second, third - 2 * second + first};
@@ -137,12 +137,12 @@ private:
     State moved_by(const State& state, const Step& matrix) const {
         State moved = state;
         for (std::size_t l = 0; l < moved.size(); ++l) moved[l] = state[0] * matrix[0][l];
-        for (int m = 1; m <= last(); ++m)
+        for (std::size_t m = 1; m <= last(); ++m)
             for (std::size_t l = 0; l < moved.size(); ++l) moved[l] += state[m] * matrix[m][l];
         return moved;
     }
 
-    constexpr int last() const { return CompiledOrder == 0 ? order_ : CompiledOrder; }
+    constexpr std::size_t last() const { return static_cast<std::size_t>(CompiledOrder == 0 ? order_ : CompiledOrder); }
 
     // exp(-gap), cached: where the knots are the cells themselves, a move by the same gap follows each read.
     double decay(double gap) {
@@ -182,14 +182,14 @@ public:
     using Step = Terms;
 
     GaussianFilter(int, double cell_step) : cell_width_(std::abs(cell_step)) {
-        for (int l = 0; l < n_exponentials; ++l) {
+        for (std::size_t l = 0; l < n_exponentials; ++l) {
             std::complex<double> derivative = 2.0 * exponential_tail[l];
             double factor = 1;
-            for (int k = 0; k < n_moments; ++k) {
+            for (std::size_t k = 0; k < n_moments; ++k) {
                 moment_state_[k].real[l] = factor * derivative.real();
                 moment_state_[k].imag[l] = factor * derivative.imag();
                 derivative *= -exponential_rate[l];
-                factor *= cell_step / (k + 1);
+                factor *= cell_step / static_cast<double>(k + 1);
             }
         }
     }
@@ -198,8 +198,8 @@ public:
     void move(const Terms& factor) { state_ = state_ * factor; }
 
     void add(const double* moments, int moments_per_cell) {
-        for (int k = 0; k < moments_per_cell; ++k)
-            for (int l = 0; l < n_exponentials; ++l) {
+        for (std::size_t k = 0; k < static_cast<std::size_t>(moments_per_cell); ++k)
+            for (std::size_t l = 0; l < n_exponentials; ++l) {
                 state_.real[l] += moments[k] * moment_state_[k].real[l];
                 state_.imag[l] += moments[k] * moment_state_[k].imag[l];
             }
@@ -230,7 +230,7 @@ public:
 private:
     static TailSums sums_of(const Terms& terms) {
         TailSums sums;
-        for (int l = 0; l < n_exponentials; ++l) {
+        for (std::size_t l = 0; l < n_exponentials; ++l) {
             const double decay = exponential_rate[l].real(), frequency = exponential_rate[l].imag();
             const double real = terms.real[l] * decay - terms.imag[l] * frequency;
             const double imag = terms.real[l] * frequency + terms.imag[l] * decay;
@@ -263,7 +263,7 @@ private:
 
     static Terms exponentials(double gap) {
         Terms terms;
-        for (int l = 0; l < n_exponentials; ++l) {
+        for (std::size_t l = 0; l < n_exponentials; ++l) {
             const double modulus = std::exp(-exponential_rate[l].real() * gap), angle = exponential_rate[l].imag() * gap;
             terms.real[l] = modulus * std::cos(angle);
             terms.imag[l] = -modulus * std::sin(angle);
@@ -273,7 +273,7 @@ private:
 
     static Terms tiny_exponentials(double gap) {
         Terms terms;
-        for (int l = 0; l < n_exponentials; ++l) {
+        for (std::size_t l = 0; l < n_exponentials; ++l) {
             terms.real[l] = 1 - exponential_rate[l].real() * gap;
             terms.imag[l] = -exponential_rate[l].imag() * gap;
         }

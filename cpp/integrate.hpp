@@ -32,6 +32,7 @@ struct Curves {
 // Integrate the kernel over the cells. The caller must fill the curves with zeros.
 template <class Filter>
 void integrate(const Cells& cells, int order, double bandwidth, const double* knots, std::size_t n_knots, const Curves& curves) {
+    const auto per_cell = static_cast<std::size_t>(cells.moments_per_cell);
     double mass = 0;
     {
         Filter filter(order, -cells.width / bandwidth);
@@ -39,8 +40,8 @@ void integrate(const Cells& cells, int order, double bandwidth, const double* kn
         for (std::size_t i = 0; i < n_knots; ++i) {
             for (; next < cells.n && cells.position[next] <= knots[i]; ++next) {
                 if (next > 0) filter.move((cells.position[next] - cells.position[next - 1]) / bandwidth);
-                filter.add(cells.moments + next * cells.moments_per_cell, cells.moments_per_cell);
-                mass += cells.moments[next * cells.moments_per_cell];
+                filter.add(cells.moments + next * per_cell, cells.moments_per_cell);
+                mass += cells.moments[next * per_cell];
             }
             if (next == 0) continue;
             if (curves.value) curves.value[i] = mass;
@@ -52,7 +53,7 @@ void integrate(const Cells& cells, int order, double bandwidth, const double* kn
     for (std::size_t i = n_knots; i-- > 0;) {
         for (; next > 0 && cells.position[next - 1] > knots[i]; --next) {
             if (next < cells.n) filter.move((cells.position[next] - cells.position[next - 1]) / bandwidth);
-            filter.add(cells.moments + (next - 1) * cells.moments_per_cell, cells.moments_per_cell);
+            filter.add(cells.moments + (next - 1) * per_cell, cells.moments_per_cell);
         }
         if (next == cells.n) continue;
         curves.add(i, filter.read((cells.position[next] - knots[i]) / bandwidth), 1, bandwidth);
