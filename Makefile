@@ -77,7 +77,7 @@ experiments: $(VENV)/installed-bench
 # Coverage-guided fuzzing (fuzz/README.md) of a core built by Clang with AddressSanitizer, some seconds per target.
 FUZZ_TARGETS := sketch_bytes saved_models tables transformer distribution correlation clusters
 FUZZ_SECONDS ?= 600
-FUZZ_SHORT_SECONDS ?= 4
+FUZZ_SHORT_SECONDS ?= 5
 FUZZ_CORE := build/fuzz/core
 FUZZ = LD_PRELOAD=$$($(BIN)/python -c "import atheris; print(atheris.path())")/asan_with_fuzzer.so \
 	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \

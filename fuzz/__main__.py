@@ -2,8 +2,8 @@
 
     python -m fuzz TARGET [--seconds N] [--seed N] [--keep-going] [--core MODULE]
 
-`make fuzz` runs all targets with a core that Clang has instrumented. Inputs that reach new code are kept in
-build/fuzz/corpus, findings in build/fuzz/findings.
+`make fuzz` runs all targets with a core that Clang has instrumented. Findings are kept in build/fuzz/findings and, with
+--keep-going, inputs that reach new code in build/fuzz/corpus.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ import argparse
 import hashlib
 import importlib.util
 import io
+import pkgutil
 import re
+import shutil
 import sys
 import traceback
 from contextlib import redirect_stderr
@@ -44,6 +46,9 @@ def main() -> None:
         _import_everything()
     findings = BUILD / "findings" / options.target
     work, corpus = BUILD / "corpus" / options.target, CORPUS / options.target
+    if not options.keep_going:  # a short run begins with the committed corpus alone
+        work = BUILD / "short" / options.target
+        shutil.rmtree(work, ignore_errors=True)
     for path in (findings, work, corpus):
         path.mkdir(parents=True, exist_ok=True)
     counts: dict[str, int] = {}
@@ -78,8 +83,6 @@ def _load_core(path: str) -> None:
 
 def _import_everything() -> None:
     """Import the modules that kdi imports when they are first used, so that they are instrumented too."""
-    import pkgutil
-
     import kdi
 
     for found in pkgutil.walk_packages(kdi.__path__, "kdi."):

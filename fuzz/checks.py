@@ -27,6 +27,7 @@ DATA_ERRORS = [
     r"must be finite and not negative",
     r"must have a finite sum",
     r"must not be zero in every row",
+    r"sum of the weights of both sketches must be finite",
 ]
 
 

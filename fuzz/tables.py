@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import atexit
 import io
 import os
+import shutil
 import tempfile
 from contextlib import redirect_stderr, redirect_stdout
 from functools import cache
 from pathlib import Path
 from unittest.mock import patch
+
+import pandas as pd
 
 import kdi
 from fuzz.decoder import Decoder
@@ -42,10 +46,9 @@ SUFFIXES = [".csv", ".parquet", ".csv.gz"]
 
 @cache
 def folder() -> Path:
-    """A folder for the files, with a model in it; removed by the operating system."""
+    """A folder for the files, with a model in it."""
     path = Path(tempfile.mkdtemp(prefix="kdi-fuzz-"))
-    import pandas as pd
-
+    atexit.register(shutil.rmtree, path, ignore_errors=True)
     frame = pd.DataFrame({"x": [1.0, 2.0, 4.0, 9.0], "y": [3.0, 1.0, 1.0, 0.0]})
     (path / "fitted.json").write_text(kdi.KDITransformer(out_of_range="linear").fit(frame).to_json())
     return path
