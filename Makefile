@@ -34,7 +34,7 @@ sanitize: $(VENV)/installed-test
 	  --config-settings=cmake.define.KDI_SANITIZE=address,undefined .
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so.6)" ASAN_OPTIONS=detect_leaks=0 \
 	  PYTHONPATH=$(SANITIZED) $(BIN)/python tests/cpp/run_sanitized.py $(SANITIZED) -p no:cacheprovider -m "not slow" \
-	  tests/numerics tests/integral tests/sketch --ignore tests/numerics/test_out_of_memory.py
+	  tests/numerics tests/integral --ignore tests/numerics/test_out_of_memory.py
 
 # Without what takes seconds, Spark, the browser and runs of experiments: under two minutes on two cores.
 test-fast: $(VENV)/installed-test
