@@ -151,6 +151,7 @@ class MapBuilder {
             return map;
         }
         scaled_.load(column);
+        if (std::isnan(scaled_.std)) throw std::invalid_argument("weights and moments must be finite");
         // Uneven weights can let the deviation underflow, and infinity * 0 is NaN.
         const double bandwidth = std::isinf(factor) ? infinity
                                  : is_bandwidth    ? std::ldexp(factor, scaled_.shift)

@@ -127,7 +127,8 @@ struct LinearMap {
 
     double inverse(double y) const {  // 0 < y < 1
         const auto i = std::max(std::upper_bound(levels, levels + n_intervals, y) - levels - 1, std::ptrdiff_t{0});
-        const double x = knots[i] + (y - levels[i]) / (levels[i + 1] - levels[i]) * (knots[i + 1] - knots[i]);
+        const double offset = y - levels[i], rise = levels[i + 1] - levels[i], gap = knots[i + 1] - knots[i], slope = gap / rise;
+        const double x = knots[i] + (std::isfinite(slope) ? offset * slope : offset / rise * gap);
         return std::min(x, knots[i + 1]);
     }
 };

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from cli_runs import files_in, houses, process, refused, run
+from cli_runs import assert_same_numbers, files_in, houses, process, refused, run
 
 import kdi
 import kdi.cli._inputs
@@ -31,7 +31,7 @@ def expected():
 def test_csv_to_parquet_and_back(folder, expected):
     run("transform", "houses.csv", "-o", "scaled.parquet", "--save", "model.json")
     found = pd.read_parquet("scaled.parquet")
-    np.testing.assert_array_equal(found[FEATURES], expected)
+    assert_same_numbers(found[FEATURES], expected)
     assert found["key"].tolist()[:2] == ["000", "001"]
     assert found["city"].tolist() == houses()["city"].tolist()
     run("inverse", "model.json", "scaled.parquet", "-o", "back.csv")
@@ -56,7 +56,7 @@ def test_compressed(folder, expected):
     houses().to_csv("houses.csv.gz", index=False)
     run("transform", "houses.csv.gz", "-o", "scaled.csv.gz")
     text = gzip.decompress((folder / "scaled.csv.gz").read_bytes())
-    np.testing.assert_array_equal(pd.read_csv(io.BytesIO(text))[FEATURES], expected)
+    assert_same_numbers(pd.read_csv(io.BytesIO(text))[FEATURES], expected)
 
 
 def test_globs_and_several_inputs_are_one_table(folder, expected):
@@ -71,7 +71,7 @@ def test_globs_and_several_inputs_are_one_table(folder, expected):
 
 def test_in_place(folder, expected):
     run("transform", "houses.csv", "-o", "houses.csv")
-    np.testing.assert_array_equal(pd.read_csv("houses.csv")[FEATURES], expected)
+    assert_same_numbers(pd.read_csv("houses.csv")[FEATURES], expected)
     assert files_in(folder) == ["houses.csv"]
 
 
@@ -82,13 +82,13 @@ def test_standard_input_by_what_it_holds(folder, expected, form):
     houses().to_parquet(path) if form == "parquet" else houses().to_csv(path, index=False)
     done = process("transform", "-", "-o", "-", cwd=folder, input=path.read_bytes())
     assert done.returncode == 0
-    np.testing.assert_array_equal(pd.read_csv(io.BytesIO(done.stdout))[FEATURES], expected)
+    assert_same_numbers(pd.read_csv(io.BytesIO(done.stdout))[FEATURES], expected)
 
 
 @pytest.mark.slow
 def test_parquet_on_standard_output(folder, expected):
     done = process("transform", "houses.csv", "--format", "parquet", cwd=folder)
-    np.testing.assert_array_equal(pd.read_parquet(io.BytesIO(done.stdout))[FEATURES], expected)
+    assert_same_numbers(pd.read_parquet(io.BytesIO(done.stdout))[FEATURES], expected)
 
 
 @pytest.mark.slow

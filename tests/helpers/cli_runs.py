@@ -19,6 +19,11 @@ def environment(**changes):
     return ours | {"PYTHONIOENCODING": "utf-8", "PYTHONWARNINGS": "error"} | changes
 
 
+def assert_same_numbers(found, expected):
+    """Compare with a fit in memory, which adds up the same numbers in another order."""
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-14)
+
+
 def process(*arguments, cwd, **options):
     """Run `kdi` in a folder, and return the finished process with what it printed, as bytes."""
     options = {"env": environment(), "capture_output": True, "timeout": 120} | options

@@ -526,7 +526,9 @@ def _inverse(feature: _Feature, y: Float64Array, out_of_range: int) -> Float64Ar
     else:
         knots, levels = feature.knots, feature.levels
         i = np.clip(np.searchsorted(levels, inner, side="right") - 1, 0, len(knots) - 2)
-        x = knots[i] + (inner - levels[i]) / (levels[i + 1] - levels[i]) * (knots[i + 1] - knots[i])
+        offset, rise, gap = inner - levels[i], levels[i + 1] - levels[i], knots[i + 1] - knots[i]
+        slope = gap / rise
+        x = knots[i] + np.where(np.isfinite(slope), offset * slope, offset / rise * gap)
         x = np.minimum(x, knots[i + 1])
     x = np.where(y == 0, low, x)
     if out_of_range == 1:
