@@ -34,7 +34,7 @@ def _check(decoder: Decoder, kde: kdi.KDE1D, exact: DirectSum) -> None:
         reach = min(decoder.choice([0.1, 1.0, 10.0, 100.0]) * kde.bandwidth, 1e306)
         at = np.concatenate([at, exact.points[0] - reach * np.arange(5), exact.points[-1] + reach * np.arange(5)])
     at = np.unique(at[np.isfinite(at)])
-    assert 0 <= kde.error_bound < 1, f"bound is {kde.error_bound}"
+    assert 0 <= kde.error_bound <= 1, f"bound is {kde.error_bound}"
     cdf, sf, pdf = kde.cdf(at), kde.sf(at), kde.pdf(at)
     spread = exact.relative_spread
     if spread > 1e-12:
