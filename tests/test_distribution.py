@@ -134,6 +134,13 @@ def test_weights(kernel, rng):
     assert_allclose(ours.cdf(at), oracle.cdf(values, at, bandwidth, kernel, weights=uneven), rtol=0, atol=1e-7)
 
 
+@pytest.mark.parametrize("kernel", ["gaussian", "polyexp"])
+def test_ppf_of_bandwidths_far_below_the_gaps(kernel):
+    """The fourth power of knots in units of the bandwidth would overflow."""
+    kde = KDE1D([0.0, 1.0, 2.5, 7.0], alpha=1e-100, kernel=kernel)
+    assert_allclose(kde.ppf([0.1, 0.3, 0.6, 0.9]), [0.0, 1.0, 2.5, 7.0], rtol=0, atol=1e-15)
+
+
 def test_shapes_and_scalars():
     kde = KDE1D([1.0, 2.0, 4.0])
     for method, at in [("pdf", 1.5), ("cdf", 1.5), ("sf", 1.5), ("ppf", 0.3)]:

@@ -194,7 +194,7 @@ def build_cubic_map(
     values[n], densities[n] = values[n + 1], densities[n + 1]
     levels, slopes = (values[:-1] - values[0]) / total, densities[:-1] * (step / total)
     levels = np.maximum.accumulate(levels)
-    hermite_error = (step / integral.bandwidth) ** 4 / 384 * kernel.max_fourth_derivative
+    hermite_error = min(step / integral.bandwidth, 1e60) ** 4 / 384 * kernel.max_fourth_derivative
     shape_error = hermite_error + integral.density_error * step / 4
     coefficients, worst = core.cubics(levels, slopes, shape_error / total)
     error = worst + 2 * integral.value_error / total
