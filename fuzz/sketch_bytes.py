@@ -95,6 +95,8 @@ def _add(sketch: kdi.Sketch, other: kdi.Sketch) -> None:
     for one, another in ((sketch, sketch), (sketch, other), (other, sketch)):
         with documented(*DATA_ERRORS):
             total = one + another
+            counts = one.count + another.count, one.missing + another.missing
+            assert (total.count, total.missing) == tuple(min(n, 2**53) for n in counts), "counts add up"
             assert kdi.Sketch.from_bytes(total.to_bytes()).to_bytes() == total.to_bytes(), "sums can be encoded"
 
 

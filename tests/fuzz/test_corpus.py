@@ -1,5 +1,6 @@
 """The fuzz targets on their corpus, which holds what was found: each input once, without mutations."""
 
+from dataclasses import replace
 from importlib import import_module
 
 import numpy as np
@@ -26,10 +27,10 @@ def test_input(target, path):
 
 FAULTS = [
     ("transformer", KDITransformer, "transform", lambda result: result * (1 - 1e-5)),
-    ("transformer", KDITransformer, "inverse_transform", lambda result: result + 1e-3 * np.ptp(result)),
+    ("transformer", KDITransformer, "inverse_transform", lambda result: result * (1 - 1e-5)),
     ("distribution", KDE1D, "cdf", lambda result: result * (1 - 1e-5)),
     ("distribution", KDE1D, "ppf", np.flip),
-    ("sketch_bytes", Sketch, "to_bytes", lambda result: result[:-1]),
+    ("sketch_bytes", Sketch, "__add__", lambda result: replace(result, missing=result.missing + 1)),
     ("clusters", Clusters, "predict", lambda result: result + 1),
 ]
 
