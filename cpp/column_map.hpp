@@ -165,7 +165,7 @@ class MapBuilder {
             set_straight(map, flatness * flatness);
         } else if (bandwidth < vanishing_bandwidth) {
             set_ranks();
-            lines_through_values(map, factor > 0 ? vanishing_error(bandwidth) : rank_error(), factor > 0);
+            lines_through_values(map, factor > 0 ? vanishing_error() : rank_error(), factor > 0);
         } else {
             build_at(map, bandwidth);
             // T changes by less than its relative change per relative change of the bandwidth.
@@ -207,11 +207,11 @@ class MapBuilder {
         return 2 * largest / (scaled_.weight - 0.5 * (scaled_.mass(0) + scaled_.mass(n - 1)));
     }
 
-    // The error of ranks at a bandwidth that is not 0: none where no two values are close enough to touch.
-    double vanishing_error(double bandwidth) const {
+    // The error of ranks at a bandwidth that vanishes but is not 0: none where no two values are close enough to touch.
+    double vanishing_error() const {
         if (!scaled_.column().is_exact) return rank_error();
         for (std::size_t k = 1; k < scaled_.column().n; ++k)
-            if (scaled_.position(k) - scaled_.position(k - 1) < kernel_reach * bandwidth) return 1;
+            if (scaled_.position(k) - scaled_.position(k - 1) < kernel_reach * vanishing_bandwidth) return 1;
         return 0;
     }
 

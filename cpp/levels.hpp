@@ -107,7 +107,7 @@ private:
         }
         if (bandwidth < 1e-290) {  // distances in units of the bandwidth would overflow
             bool may_touch = false;
-            for (std::size_t i = 1; i < position_.size(); ++i) may_touch |= position_[i] - position_[i - 1] < 1000 * bandwidth;
+            for (std::size_t i = 1; i < position_.size(); ++i) may_touch |= position_[i] - position_[i - 1] < 1e-287;
             return rank() + may_touch;
         }
         const Cells cells{position_.data(), mass_.data(), mass_.size(), 1, 0.0};

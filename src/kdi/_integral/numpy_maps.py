@@ -66,7 +66,7 @@ def numpy_map(
     elif flatness < LINEAR_RANGE:
         built = build_linear_map(ends, np.array([0.0, 1.0]), flatness**2)
     elif bandwidth < VANISHING_BANDWIDTH:
-        error = _vanishing_error(scaled, bandwidth) if factor else _rank_error(scaled)
+        error = _vanishing_error(scaled) if factor else _rank_error(scaled)
         built = _lines_through_values(sketch, _ranks(scaled), error, factor > 0, max_knots)
     else:
         built = _map_at(sketch, scaled, shift, kernel, bandwidth, max_knots, tolerance)
@@ -107,11 +107,14 @@ def _rank_error(scaled: Sketch) -> float:
     return 0.0 if scaled.is_exact else 2 * float(mass.max()) / inner if inner else inf
 
 
-def _vanishing_error(scaled: Sketch, bandwidth: float) -> float:
-    """Bound the error of ranks at a bandwidth that is not 0: none where no two values are close enough to touch."""
+def _vanishing_error(scaled: Sketch) -> float:
+    """Bound the error of ranks at a bandwidth that vanishes but is not 0.
+
+    There is none where no two values are close enough to touch.
+    """
     if not scaled.is_exact:
         return _rank_error(scaled)
-    return float(np.any(np.diff(scaled.offsets) < KERNEL_REACH * bandwidth))
+    return float(np.any(np.diff(scaled.offsets) < KERNEL_REACH * VANISHING_BANDWIDTH))
 
 
 def _spread_error(scaled: Sketch) -> float:
