@@ -21,7 +21,7 @@ SPECIAL = [
 ALPHAS: list[Any] = [
     *(1.0, 0.0, float("inf"), 0.1, 10.0, "scott", "silverman", 0.01, 0.3, 3.0, 100.0, 1e-3, 1e3, 1e4, 1e6, 1e-6),
 ]
-EXTREME_ALPHAS = [1e-10, 1e-100, 1e-290, 1e-308, 1e-300, 1e20, 1e100, 1e300, LARGEST]
+EXTREME_ALPHAS = [1e-10, 1e-100, 1e-290, 1e-308, 5e-324, 1e20, 1e100, 1e300, LARGEST]
 
 UNIT_EXPONENTS = [-1074, -1070, -1060, -1022, -1000, -960, -540, -500, 500, 960, 1000, 1020]
 
