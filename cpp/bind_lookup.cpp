@@ -83,14 +83,13 @@ void bind_map(nb::module_& m, const char* name) {
 }
 
 void bind_lookup(nb::module_& m) {
-    using nb::arg;
     nb::class_<PackedArrays>(m, "PackedMaps")
         .def(nb::init<Flat<std::uint8_t>, Flat<double>, Flat<double>, Flat<double>, Flat<double>, Flat<double>, Flat<double>,
                       Flat<std::int64_t>, Flat<std::int64_t>, Matrix, Flat<double>, Flat<double>, Flat<std::int32_t>>(),
-             arg("kind").noconvert(), arg("low").noconvert(), arg("high").noconvert(), arg("unit").noconvert(),
-             arg("scale").noconvert(), arg("low_slope").noconvert(), arg("high_slope").noconvert(), arg("start").noconvert(),
-             arg("n_knots").noconvert(), arg("coefficients").noconvert(), arg("knots").noconvert(), arg("levels").noconvert(),
-             arg("guide").noconvert());
+             nb::arg("kind").noconvert(), nb::arg("low").noconvert(), nb::arg("high").noconvert(), nb::arg("unit").noconvert(),
+             nb::arg("scale").noconvert(), nb::arg("low_slope").noconvert(), nb::arg("high_slope").noconvert(), nb::arg("start").noconvert(),
+             nb::arg("n_knots").noconvert(), nb::arg("coefficients").noconvert(), nb::arg("knots").noconvert(), nb::arg("levels").noconvert(),
+             nb::arg("guide").noconvert());
     bind_map<true, double>(m, "forward");
     bind_map<true, float>(m, "forward");
     bind_map<false, double>(m, "inverse");
