@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -40,19 +41,54 @@ inline void require(bool holds, const char* what) {
     if (!holds) throw std::invalid_argument(what);
 }
 
-// Loops that the compiler has vectorized rely on the alignment of numbers, which NumPy does not promise.
-template <class... Arrays>
-void require_aligned(const Arrays&... arrays) {
-    const auto is_aligned = [](const auto& array) {
-        return reinterpret_cast<std::uintptr_t>(array.data()) % alignof(std::remove_pointer_t<decltype(array.data())>) == 0;
-    };
-    require((is_aligned(arrays) && ...), "arrays must be aligned in memory");
+// Move a vector into a NumPy array of the given shape, without a copy.
+template <class Number>
+nb::ndarray<nb::numpy, Number> to_numpy(std::vector<Number> numbers, std::vector<std::size_t> shape) {
+    auto owned = std::make_unique<std::vector<Number>>(std::move(numbers));
+    nb::capsule owner(owned.get(), [](void* pointer) noexcept { delete static_cast<std::vector<Number>*>(pointer); });
+    return nb::ndarray<nb::numpy, Number>(owned.release()->data(), shape.size(), shape.data(), owner);
 }
 
-inline void require_weights(const OptionalVector& weights, std::size_t n_rows) {
+// Loops that the compiler has vectorized rely on the alignment of numbers, which NumPy does not promise: fields of records and
+// arrays that were sent between processes may lie anywhere. What is read is copied then; what is written must be aligned.
+template <class Array>
+void align_one(Array& array) {
+    using Scalar = std::remove_pointer_t<decltype(array.data())>;
+    using Number = std::remove_const_t<Scalar>;
+    if (reinterpret_cast<std::uintptr_t>(array.data()) % alignof(Number) == 0) return;
+    if constexpr (!std::is_const_v<Scalar>) {
+        throw std::invalid_argument("arrays that are written must be aligned in memory");
+    } else {
+        const std::size_t n_rows = array.shape(0), n_columns = array.ndim() > 1 ? array.shape(1) : 1;
+        auto numbers = std::make_unique<std::vector<Number>>(n_rows * n_columns);
+        const auto* bytes = reinterpret_cast<const char*>(array.data());
+        for (std::size_t i = 0; i < n_rows; ++i)
+            for (std::size_t j = 0; j < n_columns; ++j) {
+                const std::int64_t index = static_cast<std::int64_t>(i) * array.stride(0) +
+                                           (array.ndim() > 1 ? static_cast<std::int64_t>(j) * array.stride(1) : 0);
+                std::memcpy(numbers->data() + i * n_columns + j, bytes + index * static_cast<std::int64_t>(sizeof(Number)), sizeof(Number));
+            }
+        nb::capsule owner(numbers.get(), [](void* pointer) noexcept { delete static_cast<std::vector<Number>*>(pointer); });
+        const std::size_t shape[] = {n_rows, n_columns};
+        array = Array(numbers.release()->data(), array.ndim(), shape, owner);
+    }
+}
+
+template <class... Arrays>
+void align(Arrays&... arrays) {
+    (align_one(arrays), ...);
+}
+
+template <class Array>
+Array aligned(Array array) {
+    align(array);
+    return array;
+}
+
+inline void align_weights(OptionalVector& weights, std::size_t n_rows) {
     if (!weights) return;
-    require_aligned(*weights);
-    require(weights->shape(0) == n_rows, "weights must have one entry per row");
+    align(*weights);
+    require(weights->shape(0) == n_rows, "weights must have one number per row");
 }
 
 inline void require_threads(int n_threads) { require(n_threads >= 1 && n_threads <= 1024, "n_threads must be 1 to 1024"); }
@@ -74,19 +110,11 @@ inline void require_grid(double scale, std::int64_t first, std::size_t n_cells) 
 }
 
 template <class Number>
-ArrayView<Number> view(const Array2D<Number>& array) {
-    require_aligned(array);
+ArrayView<Number> view(Array2D<Number>& array) {
+    align(array);
     return {array.data(), array.shape(0), array.shape(1), array.stride(0), array.stride(1)};
 }
 
 inline const double* data_or_null(const OptionalVector& vector) { return vector ? vector->data() : nullptr; }
-
-// Move a vector into a NumPy array of the given shape, without a copy.
-template <class Number>
-nb::ndarray<nb::numpy, Number> to_numpy(std::vector<Number> numbers, std::vector<std::size_t> shape) {
-    auto owned = std::make_unique<std::vector<Number>>(std::move(numbers));
-    nb::capsule owner(owned.get(), [](void* pointer) noexcept { delete static_cast<std::vector<Number>*>(pointer); });
-    return nb::ndarray<nb::numpy, Number>(owned.release()->data(), shape.size(), shape.data(), owner);
-}
 
 }  // namespace kdi

@@ -15,22 +15,22 @@ auto to_python(SortedMoments<Key> sorted) {
     return std::make_pair(to_numpy(std::move(sorted.keys), {n}), to_numpy(std::move(sorted.moments), {n, moments_per_key}));
 }
 
-void require_cells(const Vector& values, int exponent) {
-    require_aligned(values);
+void require_cells(Vector& values, int exponent) {
+    align(values);
     require_exponent(exponent);
     const CellLocator locate(exponent);
     for (std::size_t k = 0; k < values.shape(0); ++k) require(locate.finds(values.data()[k]), "values must lie in cells that int64 can count");
 }
 
 template <class KeysOf>
-void require_moments(const KeysOf& keys, const Matrix& moments) {
-    require_aligned(keys, moments);
+void require_moments(KeysOf& keys, Matrix& moments) {
+    align(keys, moments);
     require(moments.shape(0) == keys.shape(0), "moments must have one row per key");
 }
 
 auto cut_values(Vector values, Vector weights, int exponent) {
     require_cells(values, exponent);
-    require_aligned(weights);
+    align(weights);
     require(weights.shape(0) == values.shape(0), "weights must have one number per value");
     SortedMoments<std::int64_t> cells{};
     {
@@ -76,7 +76,7 @@ int doublings_of_values(Vector values, int exponent, std::size_t most) {
 
 // The overload for keys that are cells already; it ignores the exponent.
 int doublings_of_cells(Keys<std::int64_t> cells, int, std::size_t most) {
-    require_aligned(cells);
+    align(cells);
     const std::int64_t* cell = cells.data();
     return doublings(cells.shape(0), most, [&](std::size_t k) { return cell[k]; });
 }

@@ -10,22 +10,23 @@
 namespace kdi {
 
 // One pair per density: where it turns, and the density there.
-std::vector<std::pair<NumPyFloat64, NumPyFloat64>> turning_points(const std::vector<Vector>& positions, const std::vector<Matrix>& moments,
+std::vector<std::pair<NumPyFloat64, NumPyFloat64>> turning_points(std::vector<Vector> positions, std::vector<Matrix> moments,
                                                                   Vector widths, Vector bandwidths, Vector lengths, int n_threads) {
     const std::size_t n = positions.size();
     require(moments.size() == n && widths.shape(0) == n && bandwidths.shape(0) == n && lengths.shape(0) == n,
             "positions, moments, widths, bandwidths and lengths must have one entry per density");
-    require_aligned(widths, bandwidths, lengths);
+    align(widths, bandwidths, lengths);
     require_threads(n_threads);
     std::vector<Cells> densities;
     for (std::size_t j = 0; j < n; ++j) {
         const std::size_t n_cells = positions[j].shape(0), per_cell = moments[j].shape(1);
         const double width = widths.data()[j];
-        require_aligned(positions[j], moments[j]);
+        align(positions[j], moments[j]);
         require(n_cells > 0 && moments[j].shape(0) == n_cells, "moments must have one row per position");
         require(width >= 0 && width < infinity && per_cell == (width > 0 ? n_moments : 1), "moments must have four columns for cells and one for values");
         require(bandwidths.data()[j] > 0 && lengths.data()[j] > 0 && lengths.data()[j] < infinity && bandwidths.data()[j] < infinity,
                 "bandwidths and lengths must be positive and finite");
+        require(width == 0 || lengths.data()[j] / width <= 16777216, "there must be at most 2**24 cells");
         const double* position = positions[j].data();
         bool is_ascending = position[0] >= -width && position[n_cells - 1] <= lengths.data()[j] + width;
         for (std::size_t k = 1; k < n_cells; ++k) is_ascending &= position[k] >= position[k - 1];
@@ -51,11 +52,11 @@ std::vector<std::pair<NumPyFloat64, NumPyFloat64>> turning_points(const std::vec
     return result;
 }
 
-std::vector<Cuts> read_cuts(const std::vector<Vector>& cuts, std::size_t n_columns) {
+std::vector<Cuts> read_cuts(std::vector<Vector>& cuts, std::size_t n_columns) {
     require(cuts.size() == n_columns, "cuts must have one entry per column");
     std::vector<Cuts> result;
-    for (const Vector& one : cuts) {
-        require_aligned(one);
+    for (Vector& one : cuts) {
+        align(one);
         bool is_ascending = true;
         for (std::size_t k = 1; k < one.shape(0); ++k) is_ascending &= one.data()[k] >= one.data()[k - 1];
         require(is_ascending, "cuts must ascend");
@@ -66,7 +67,7 @@ std::vector<Cuts> read_cuts(const std::vector<Vector>& cuts, std::size_t n_colum
 
 // Write the number of cuts at or below each value to `out`, -1 for NaN.
 template <class Number>
-void assign(Array2D<const Number> array, const std::vector<Vector>& cuts, Array2D<std::int64_t> out, int n_threads) {
+void assign(Array2D<const Number> array, std::vector<Vector> cuts, Array2D<std::int64_t> out, int n_threads) {
     const auto from = view(array);
     const auto to = view(out);
     require(to.n_rows == from.n_rows && to.n_columns == from.n_columns, "array and out must have the same shape");
@@ -78,10 +79,10 @@ void assign(Array2D<const Number> array, const std::vector<Vector>& cuts, Array2
 
 // The weight between the cuts of each column.
 template <class Number>
-std::vector<NumPyFloat64> weights_between(Array2D<const Number> array, OptionalVector weights, const std::vector<Vector>& cuts,
+std::vector<NumPyFloat64> weights_between(Array2D<const Number> array, OptionalVector weights, std::vector<Vector> cuts,
                                           int n_threads) {
     const auto from = view(array);
-    require_weights(weights, from.n_rows);
+    align_weights(weights, from.n_rows);
     require_threads(n_threads);
     const std::vector<Cuts> of_columns = read_cuts(cuts, from.n_columns);
     std::vector<std::vector<double>> sums;

@@ -39,7 +39,7 @@ nb::tuple pack_maps(Columns& columns, GetMap get) {
         const ColumnMap& map = get(column);
         const bool is_cubic = map.kind == MapKind::cubic;
         const auto n = static_cast<std::int64_t>(is_cubic ? map.coefficients.size() / 4 : map.knots.size());
-        start.push_back(is_cubic ? n_rows : n_points);
+        start.push_back(n == 0 ? 0 : is_cubic ? n_rows : n_points);
         n_knots.push_back(n);
         (is_cubic ? n_rows : n_points) += n;
     }
@@ -93,9 +93,9 @@ template <class Number>
 nb::tuple fit_table(Array2D<const Number> table, OptionalVector weights, Vector alphas, int order, double scale,
                     double peak, double max_fourth_derivative, double max_knots, double tolerance, int n_threads) {
     const auto rows = view(table);
-    require_weights(weights, rows.n_rows);
+    align_weights(weights, rows.n_rows);
     require_threads(n_threads);
-    require_aligned(alphas);
+    align(alphas);
     require(alphas.shape(0) == rows.n_columns, "alphas must have one number per column");
     for (std::size_t j = 0; j < rows.n_columns; ++j) {
         const double alpha = alphas.data()[j];
@@ -131,8 +131,8 @@ struct PackedSketches {
     Matrix moments;
     Vector values, masses;
 
-    void check(std::size_t n_columns, const double* minimum, const double* maximum) const {
-        require_aligned(keys, exponent, n, cells, moments, values, masses);
+    void check(std::size_t n_columns, const double* minimum, const double* maximum) {
+        align(keys, exponent, n, cells, moments, values, masses);
         std::size_t n_cells = 0, n_values = 0;
         require(keys.shape(0) == n_columns && exponent.shape(0) == n_columns && n.shape(0) == n_columns,
                 "sketches must have one entry per column");
@@ -154,6 +154,10 @@ struct PackedSketches {
             if (keys.data()[j] == 0) {
                 require(cell[0] >= -max_cell && cell[size - 1] <= max_cell, "cells must be at most 2**53 in size");
                 for (std::size_t k = 1; k < size; ++k) require(cell[k] > cell[k - 1], "cells must ascend");
+                const CellLocator locate(static_cast<int>(exponent.data()[j]));
+                require(locate.finds(minimum[j]) && locate.finds(maximum[j]) && locate(minimum[j]).cell == cell[0] &&
+                            locate(maximum[j]).cell == cell[size - 1],
+                        "the first and the last cell must hold the extremes");
                 cell += size;
             } else {
                 require(value[0] == minimum[j] && value[size - 1] == maximum[j], "values must begin and end with the extremes");
@@ -187,11 +191,11 @@ nb::tuple build_maps(nb::tuple arrays, Vector minimum, Vector maximum, Vector co
                      double scale, double peak, double max_fourth_derivative, double max_knots, double tolerance, bool merge,
                      int n_threads) {
     if (arrays.size() != 7) throw std::invalid_argument("sketches must be seven arrays");
-    const PackedSketches sketches{array_from<Kinds>(arrays[0]),   array_from<Cells1D>(arrays[1]), array_from<Cells1D>(arrays[2]),
+    PackedSketches sketches{array_from<Kinds>(arrays[0]),   array_from<Cells1D>(arrays[1]), array_from<Cells1D>(arrays[2]),
                                   array_from<Cells1D>(arrays[3]), array_from<Matrix>(arrays[4]),  array_from<Vector>(arrays[5]),
                                   array_from<Vector>(arrays[6])};
     const std::size_t n_columns = factors.shape(0);
-    require_aligned(minimum, maximum, counts, factors);
+    align(minimum, maximum, counts, factors);
     require(minimum.shape(0) == n_columns && maximum.shape(0) == n_columns && counts.shape(0) == n_columns,
             "extremes and counts must be one per column");
     for (std::size_t j = 0; j < n_columns; ++j) {

@@ -10,7 +10,7 @@ namespace kdi {
 template <bool Slopes>
 std::pair<NumPyFloat64, NumPyFloat64> integrate_cells(Vector positions, Matrix moments, double width, int order, double bandwidth,
                                                       Vector knots) {
-    require_aligned(positions, moments, knots);
+    align(positions, moments, knots);
     require(moments.shape(0) == positions.shape(0), "moments must have one row per position");
     require(moments.shape(1) >= 1 && moments.shape(1) <= n_moments, "moments must have one to four columns");
     require(width >= 0 && std::isfinite(width), "width must be >= 0 and finite");
@@ -35,7 +35,7 @@ void bind_integrate(nb::module_& m, const char* name) {
 
 std::pair<NumPyFloat64, double> cubics_of_levels(Vector values, Vector slopes, double shape_error) {
     const std::size_t n = values.shape(0);
-    require_aligned(values, slopes);
+    align(values, slopes);
     require(n >= 1 && slopes.shape(0) == n, "values and slopes must have one number per knot, and there must be a knot");
     for (std::size_t i = 1; i < n; ++i) require(!(values.data()[i] < values.data()[i - 1]), "values must not decrease");
     std::vector<double> coefficients(4 * n);

@@ -12,8 +12,8 @@ NumPyFloat64 levels(Array2D<const double> array, OptionalVector weights, Array2D
     const auto from = view(array);
     const auto to = view(out);
     require(to.n_rows == from.n_rows && to.n_columns == from.n_columns, "out must have the shape of the array");
-    require_weights(weights, from.n_rows);
-    require_aligned(alphas);
+    align_weights(weights, from.n_rows);
+    align(alphas);
     require(alphas.shape(0) == from.n_columns, "alphas must have one number per column");
     for (std::size_t j = 0; j < from.n_columns; ++j) require(!(alphas.data()[j] < 0), "alphas must be >= 0, or NaN for no rows");
     require_order(order);

@@ -18,12 +18,13 @@ class PackedArrays {
                  Flat<double> low_slope, Flat<double> high_slope, Flat<std::int64_t> start, Flat<std::int64_t> n_knots,
                  Matrix coefficients, Flat<double> knots, Flat<double> levels, Flat<std::int32_t> guide)
         : kind_(copy(kind)), start_(copy(start)), n_knots_(copy(n_knots)), guide_(copy(guide)),
-          numbers_{low, high, unit, scale, low_slope, high_slope, knots, levels}, coefficients_(coefficients),
-          view{kind_.size(),      kind_.data(),  low.data(),      high.data(),         unit.data(),  scale.data(),  low_slope.data(),
-               high_slope.data(), start_.data(), n_knots_.data(), coefficients.data(), knots.data(), levels.data(), guide_.data()} {
+          numbers_{aligned(low), aligned(high), aligned(unit), aligned(scale), aligned(low_slope), aligned(high_slope), aligned(knots),
+                   aligned(levels)},
+          coefficients_(aligned(coefficients)),
+          view{kind_.size(),         kind_.data(),         numbers_[0].data(),   numbers_[1].data(),   numbers_[2].data(),
+               numbers_[3].data(),   numbers_[4].data(),   numbers_[5].data(),   start_.data(),        n_knots_.data(),
+               coefficients_.data(), numbers_[6].data(),   numbers_[7].data(),   guide_.data()} {
         const std::size_t n = view.n_features;
-        for (const auto& numbers : numbers_) require_aligned(numbers);
-        require_aligned(coefficients);
         for (std::size_t k = 0; k < 6; ++k) require(numbers_[k].shape(0) == n, "numbers per feature must have one length");
         require(start_.size() == n && n_knots_.size() == n, "numbers per feature must have one length");
         require(coefficients.shape(1) == 4, "coefficients must have four columns");
@@ -33,8 +34,8 @@ class PackedArrays {
 
   private:
     template <class Integer>
-    static std::vector<Integer> copy(const Flat<Integer>& integers) {
-        require_aligned(integers);
+    static std::vector<Integer> copy(Flat<Integer> integers) {
+        align(integers);
         return {integers.data(), integers.data() + integers.shape(0)};
     }
 

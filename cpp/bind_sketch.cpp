@@ -16,7 +16,7 @@ namespace kdi {
 template <class Number>
 NumPyFloat64 scan(Array2D<const Number> array, OptionalVector weights, int n_threads) {
     const auto rows = view(array);
-    require_weights(weights, rows.n_rows);
+    align_weights(weights, rows.n_rows);
     require_threads(n_threads);
     std::vector<ColumnStats> stats(rows.n_columns);
     std::vector<double> shift(rows.n_columns);
@@ -42,9 +42,9 @@ std::vector<std::tuple<NumPyInt64, NumPyFloat64, std::size_t>> fill(Array2D<cons
                                                                     std::vector<std::int64_t> first,
                                                                     std::vector<std::size_t> n_cells, int n_threads) {
     const auto rows = view(array);
-    require_weights(weights, rows.n_rows);
+    align_weights(weights, rows.n_rows);
     require_threads(n_threads);
-    require_aligned(scale);
+    align(scale);
     require(scale.shape(0) == rows.n_columns && first.size() == rows.n_columns && n_cells.size() == rows.n_columns,
             "scale, first and n_cells must have one number per column");
     std::vector<Grid> grids;
@@ -77,8 +77,8 @@ auto to_python(PartitionSummary summary) {
 // Add a column in place to `moments`, one row per cell from `first` on.
 template <class Number>
 auto accumulate_column(Column<const Number> column, OptionalVector weights, double scale, std::int64_t first, WritableMatrix moments) {
-    require_aligned(column, moments);
-    require_weights(weights, column.shape(0));
+    align(column, moments);
+    align_weights(weights, column.shape(0));
     require_grid(scale, first, moments.shape(0));
     require(moments.shape(1) == n_moments, "moments must have four columns");
     const Grid grid{scale, first, moments.shape(0)};
@@ -94,8 +94,8 @@ auto accumulate_column(Column<const Number> column, OptionalVector weights, doub
 // Add a column in place to `masses`, the weights of distinct known values; return the same as `accumulate`.
 template <class Number>
 auto tally_column(Column<const Number> column, OptionalVector weights, Vector known_values, WritableVector masses) {
-    require_aligned(column, known_values, masses);
-    require_weights(weights, column.shape(0));
+    align(column, known_values, masses);
+    align_weights(weights, column.shape(0));
     require(masses.shape(0) == known_values.shape(0), "masses must have one number per known value");
     require(known_values.shape(0) <= std::size_t{1} << 30, "there must be at most 2**30 known values");
     PartitionSummary summary;

@@ -1,5 +1,5 @@
 // The map of one column at one bandwidth, from its values or cells. The choices made here are documented in
-// src/kdi/_integral/maps.py, the NumPy twin.
+// src/kdi/_integral/numpy_maps.py, the NumPy twin.
 //
 // Everything is computed in units of a power of two near the range of the column, so that no magnitude is special.
 #pragma once
@@ -20,15 +20,13 @@
 
 namespace kdi {
 
-// The constants of maps.py and integral.py.
+// The constants of maps.py, numpy_maps.py and integral.py.
 constexpr double max_intervals = 262144;         // MAX_INTERVALS
 constexpr double least_slope = 1e-12;            // MIN_SLOPE
 constexpr double steepest_slope = 1e303;         // MAX_SLOPE
 constexpr double narrow_range = 1.0 / 64;        // NARROW_RANGE
 constexpr double direct_sum_terms = 4096;        // DIRECT_SUM_TERMS
 constexpr double density_rounding = 20;          // DENSITY_ROUNDING
-constexpr double vanishing_bandwidth = 1e-290;   // VANISHING_BANDWIDTH
-constexpr double kernel_reach = 1000;            // KERNEL_REACH
 constexpr double spread_rounding = 1e-15;        // SPREAD_ROUNDING
 constexpr double worst_spread_error = 1e-3;      // WORST_SPREAD_ERROR
 constexpr int small_range_exponent = -600;       // SMALL_RANGE_EXPONENT
@@ -168,8 +166,7 @@ class MapBuilder {
             lines_through_values(map, factor > 0 ? vanishing_error() : rank_error(), factor > 0);
         } else {
             build_at(map, bandwidth);
-            // T changes by less than its relative change per relative change of the bandwidth.
-            map.error = std::min(map.error + 2 * spread_error / options_.kernel.least_total(scaled_.range / bandwidth), 1.0);
+            map.error = std::min(map.error + 4 * spread_error, 1.0);  // |dT / d log h| is below 4
         }
         if (factor < infinity) map.error = std::min(map.error + scaled_.moment_rounding, 1.0);
         return map;

@@ -62,21 +62,23 @@ KDI_LEVELS inline std::size_t locate_block(const double* block, const double* we
     return static_cast<std::size_t>(n_located);
 }
 
-KDI_LEVELS inline void add_block(const LocatedBlock& located, std::size_t n, double* moments) {
+// Values of even and odd rows are added to cells of their own: where few values repeat, an addition would wait for the one before.
+KDI_LEVELS inline void add_block(const LocatedBlock& located, std::size_t n, double* even, double* odd) {
     for (std::size_t k = 0; k < n; ++k)
-        add_moments(moments + n_moments * static_cast<std::size_t>(located.index[k]), located.mass[k], located.z[k]);
+        add_moments((k % 2 ? odd : even) + n_moments * static_cast<std::size_t>(located.index[k]), located.mass[k], located.z[k]);
 }
 
 // Add the values of a column to the moments of its cells; there must be room for one more cell. Return how many were added.
 template <class Number>
-std::size_t fill_column(const Number* x, std::int64_t stride, const double* weight, std::size_t n, const Grid& grid, double* moments) {
+std::size_t fill_column(const Number* x, std::int64_t stride, const double* weight, std::size_t n, const Grid& grid, double* even,
+                        double* odd) {
     std::size_t n_added = 0;
     for_each_row_block(n, [&](std::size_t row, std::size_t size) {
         double block[block_rows];
         LocatedBlock located;
         load_block(x + static_cast<std::int64_t>(row) * stride, stride, size, block);
         n_added += locate_block(block, weight ? weight + row : nullptr, size, grid, located);
-        add_block(located, size, moments);
+        add_block(located, size, even, odd);
     });
     return n_added;
 }
@@ -105,6 +107,9 @@ std::vector<OccupiedCells> fill_array(const ArrayView<Number>& array, const doub
                                       int n_threads) {
     // Columns whose cells fit together into the cache of a processor core share one pass over the array.
     constexpr std::size_t cells_in_cache = 65536;
+    // Columns of few cells have them twice, for even and for odd rows.
+    constexpr std::size_t few_cells = 2048;
+    const auto is_double = [&](const Grid& grid) { return grid.n_cells <= few_cells && array.n_rows >= 4 * grid.n_cells; };
     std::vector<OccupiedCells> result(grids.size());
     struct Range {
         std::vector<double> moments;
@@ -117,24 +122,27 @@ std::vector<OccupiedCells> fill_array(const ArrayView<Number>& array, const doub
         std::size_t size = 0;
         for (; last < grids.size() && (last == first || size + grids[last].n_cells <= cells_in_cache); ++last) {
             start.push_back(n_moments * size);
-            size += grids[last].n_cells + 1;
+            size += (grids[last].n_cells + 1) * (is_double(grids[last]) ? 2 : 1);
         }
         parallel_for(array.n_rows, n_threads, [&](int range, std::size_t begin, std::size_t end) {
             Range& own = ranges[static_cast<std::size_t>(range)];
             own.moments.assign(n_moments * size, 0.0);
             for_each_tile(array, first, last, begin, end, [&](std::size_t j, std::size_t row, std::size_t n) {
                 if (grids[j].n_cells == 0) return;
-                own.n_values[j] += fill_column(array.column(j, row), array.row_stride, weight ? weight + row : nullptr, n, grids[j],
-                                               own.moments.data() + start[j - first]);
+                double* even = own.moments.data() + start[j - first];
+                double* odd = is_double(grids[j]) ? even + n_moments * (grids[j].n_cells + 1) : even;
+                own.n_values[j] += fill_column(array.column(j, row), array.row_stride, weight ? weight + row : nullptr, n, grids[j], even,
+                                               odd);
             });
         });
         // Adding up the cells of all threads takes as long as filling them where they are many.
         parallel_for(last - first, static_cast<int>(std::min(ranges.size(), last - first)), [&](int, std::size_t begin, std::size_t end) {
             for (std::size_t j = first + begin; j < first + end; ++j) {
                 double* total = ranges[0].moments.data() + start[j - first];
-                for (std::size_t range = 1; range < ranges.size(); ++range) {
-                    const double* part = ranges[range].moments.data() + start[j - first];
-                    for (std::size_t k = 0; k < n_moments * grids[j].n_cells; ++k) total[k] += part[k];
+                const std::size_t n = n_moments * grids[j].n_cells, n_parts = is_double(grids[j]) ? 2 : 1;
+                for (std::size_t k = 0; k < n_parts * ranges.size(); ++k) {
+                    const double* part = ranges[k / n_parts].moments.data() + start[j - first] + (k % n_parts) * (n + n_moments);
+                    for (std::size_t m = 0; m < n && k > 0; ++m) total[m] += part[m];
                 }
                 result[j] = occupied_cells(grids[j], total);
                 for (const Range& range : ranges) result[j].n_values += range.n_values[j];

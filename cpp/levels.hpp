@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "integrate.hpp"
+#include "kernel.hpp"
 
 namespace kdi {
 
@@ -105,9 +106,9 @@ private:
             level_ = position_;
             return std::isinf(smoothing.alpha) ? 0 : 1 / (bandwidth * bandwidth);
         }
-        if (bandwidth < 1e-290) {  // distances in units of the bandwidth would overflow
+        if (bandwidth < vanishing_bandwidth) {  // distances in units of the bandwidth would overflow
             bool may_touch = false;
-            for (std::size_t i = 1; i < position_.size(); ++i) may_touch |= position_[i] - position_[i - 1] < 1e-287;
+            for (std::size_t i = 1; i < position_.size(); ++i) may_touch |= position_[i] - position_[i - 1] < kernel_reach * vanishing_bandwidth;
             return rank() + may_touch;
         }
         const Cells cells{position_.data(), mass_.data(), mass_.size(), 1, 0.0};

@@ -110,7 +110,8 @@ class ModeFinder {
             cells.shift = 0.5 * cells.width;
         }
         cells.keys = own.keys.data();
-        const auto per_step = static_cast<std::int64_t>(bandwidth_ / knots_per_bandwidth / cells.width);
+        const double most = std::floor(length_ / cells.width) + 1;  // one step is enough then
+        const auto per_step = static_cast<std::int64_t>(std::min(bandwidth_ / knots_per_bandwidth / cells.width, most));
         const double step = static_cast<double>(per_step) * cells.width;
         const auto n = static_cast<std::size_t>(std::ceil(length_ / step)) + 1;
         knots_.resize(n);

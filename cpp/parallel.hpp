@@ -63,7 +63,8 @@ void parallel_for(std::size_t n, int n_threads, const Work& work) {
 template <class Work>
 void for_each_block(std::size_t n_blocks, int n_threads, const Work& work) {
     std::atomic<std::size_t> next{0};
-    parallel_for(static_cast<std::size_t>(std::max(n_threads, 1)), n_threads, [&](int, std::size_t, std::size_t) {
+    const std::size_t n_useful = std::clamp<std::size_t>(n_blocks, 1, static_cast<std::size_t>(std::max(n_threads, 1)));
+    parallel_for(n_useful, static_cast<int>(n_useful), [&](int, std::size_t, std::size_t) {
         try {
             for (std::size_t block = next++; block < n_blocks; block = next++) work(block);
         } catch (...) {

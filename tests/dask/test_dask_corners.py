@@ -27,7 +27,7 @@ except ImportError as error:
     missing(f"dask is not installed ({error})")
 
 import kdi.dask
-from kdi.dask._tasks import model_for_workers
+from kdi._tables.streams import model_for_workers
 
 
 @pytest.fixture(autouse=True)

@@ -19,6 +19,7 @@ from kdi._integral.maps import (
 )
 from kdi._numerics.backend import core
 from kdi._numerics.kernels import Kernel
+from kdi._numerics.numpy_core import KERNEL_REACH, VANISHING_BANDWIDTH
 from kdi._sketch.cells import (
     CELL_TOLERANCE,
     LEAST_EXPONENT,
@@ -32,8 +33,6 @@ from kdi._sketch.cells import (
 from kdi._sketch.sketch import Sketch, unit_sketch
 from kdi._utils.typing import Float64Array
 
-VANISHING_BANDWIDTH = 1e-290  # in units of the range: distances in units of a smaller bandwidth would overflow
-KERNEL_REACH = 1000.0  # bandwidths beyond which no kernel has any weight
 SPREAD_ROUNDING = 1e-15  # rounding error of the variance of cells, in units of their squared width
 WORST_SPREAD_ERROR = 1e-3  # relative error of the standard deviation from which on the only bound is 1
 
@@ -70,9 +69,7 @@ def numpy_map(
         built = _lines_through_values(sketch, _ranks(scaled), error, factor > 0, max_knots)
     else:
         built = _map_at(sketch, scaled, shift, kernel, bandwidth, max_knots, tolerance)
-        # T changes by less than its relative change per relative change of the bandwidth.
-        error = built.error + 2 * spread_error / least_total(kernel, scaled.range / bandwidth)
-        built = replace(built, error=min(error, 1.0))
+        built = replace(built, error=min(built.error + 4 * spread_error, 1.0))  # |dT / d log h| is below 4
     if factor < inf and not sketch.is_exact:
         built = replace(built, error=min(built.error + _moment_rounding(sketch), 1.0))
     return built, _ldexp(bandwidth, -shift)

@@ -20,6 +20,8 @@ from kdi._utils.validation import valid_values
 
 NUMPY_BLOCK_ROWS = 2**16  # rows of a column that are worked on at once, to bound the temporary arrays
 DIRECT_TERMS = 2**14  # products of cells and knots below which selecting the near cells does not pay
+VANISHING_BANDWIDTH = 1e-290  # in units of the range: distances in units of a smaller bandwidth would overflow
+KERNEL_REACH = 1000.0  # bandwidths beyond which no kernel has any weight
 BEYOND_EVERY_GRID = 4e18  # a position in cells that an integer can still represent
 CUBIC, LINEAR, CONSTANT, EMPTY = range(4)  # the kinds of maps: see packed.hpp
 KNOTS_PER_BANDWIDTH = 32  # turning points closer than that differ in density by less than a millionth
@@ -264,7 +266,9 @@ def _levels_of_values(
         bandwidth = alpha * kernel_scale * float(np.sqrt((positions - mean) ** 2 @ mass / total))
         if bandwidth * flat > 1:
             return positions, 1 / bandwidth**2
-        if bandwidth >= 1e-290:
+        if bandwidth < VANISHING_BANDWIDTH:  # ranks, unless values are close enough to touch
+            error = float(np.any(np.diff(positions) < KERNEL_REACH * VANISHING_BANDWIDTH))
+        else:
             ranks, _ = integrate(positions, mass[:, None], 0.0, order, bandwidth, positions)
             position_error = 2e-16 / bandwidth  # positions are rounded relative to the range
             error = 2 * (cdf_error + position_error) * total / float(ranks[-1] - ranks[0])

@@ -325,8 +325,9 @@ def _merge_readings(some: list[SecondReading], others: list[SecondReading]) -> l
 def _check_unchanged(before: Sketch, after: SecondReading, column: str) -> None:
     """Raise if the two readings of a column did not find the same values, as far as their summaries tell."""
     sketch = after.sketch
-    first = f"{before.count} values from {before.minimum} to {before.maximum} and {before.missing} missing"
-    second = f"{after.count} values from {after.minimum} to {after.maximum} and {after.missing} missing"
+    # A zero of either sign is the same extreme.
+    first = f"{before.count} values from {before.minimum + 0.0} to {before.maximum + 0.0} and {before.missing} missing"
+    second = f"{after.count} values from {after.minimum + 0.0} to {after.maximum + 0.0} and {after.missing} missing"
     rounding = 1e-9 + before.count * 2.0**-52
     if first == second and not abs(sketch.weight - before.weight) <= rounding * before.weight:
         first, second = f"values of total weight {before.weight}", f"of {sketch.weight}"
