@@ -17,7 +17,7 @@
 
 namespace kdi {
 
-// Bandwidth factors that depend on the weight of a column; others are the number itself. NaN asks for statistics only.
+// Bandwidth factors that depend on the weight of a column; others are the number itself.
 constexpr double scott = -1, silverman = -2;
 
 inline double bandwidth_factor(double alpha, double weight) {

@@ -26,7 +26,7 @@ KNOT_TOLERANCE = 5e-7  # what the knots may contribute to the error of T: with t
 MAX_INTERVALS = 2**18  # 32 bytes each; knots parallel to the cells may be up to twice as many
 MIN_SLOPE = 1e-12  # of a line beyond the ends, in units of 1/range: a slope of 0 would have no inverse
 MAX_SLOPE = 1e303  # of such a line, so that it stays finite however small the range
-SMALL_RANGE_EXPONENT = -600  # below 2 to this power, a range is multiplied by `unit` before it is divided
+SMALL_RANGE_EXPONENT = -600  # a range below 2 to this power, halved, is multiplied by `unit` before it is divided
 OUT_OF_RANGE: dict[OutOfRange, int] = {"clip": 0, "linear": 1, "nan": 2}
 CUBIC, LINEAR, CONSTANT, EMPTY = range(4)  # kinds of packed maps
 

@@ -1,4 +1,4 @@
-# The compiled core (cpp/module.cpp); numpy_core.py documents the functions.
+# The compiled core (cpp/module.cpp); numpy_core.py documents the functions, _integral/build.py fit and build_maps.
 from collections.abc import Sequence
 from typing import Any
 
