@@ -19,10 +19,14 @@ test: $(VENV)/installed-test test-cpp
 
 # The headers of the core without Python. `make test-cpp SANITIZE=thread` runs them under a sanitizer.
 CPP_TEST := $(CXX) -std=c++17 -Wall -Wextra -Wconversion -Wshadow -Werror -ffp-contract=off -pthread -Icpp tests/cpp/test_core.cpp
+# The bits of results of a build for several processors, and of one for any.
+CPP_DIGITS := $(CXX) -std=c++17 -O3 -w -ffp-contract=off -pthread -Icpp tests/cpp/digits.cpp
 test-cpp:
 	mkdir -p build
 	$(CPP_TEST) -g -O1 $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all) -o build/test_core
 	build/test_core
+	$(CPP_DIGITS) -o build/digits && build/digits > build/digits.txt
+	$(CPP_DIGITS) -DKDI_ONE_LEVEL -o build/digits && build/digits | diff - build/digits.txt
 
 # The same under three sanitizers, and the numeric tests with a core that was built with two of them. Python is not, so its
 # leaks and its locks are not reported. Limits on memory cannot be tested: the sanitizer itself needs terabytes of addresses.
