@@ -160,6 +160,8 @@ class MapBuilder {
         if ((scaled_.width > widest_cell && !std::isinf(factor)) || !(spread_error < worst_spread_error)) {
             set_straight(map, 1);
         } else if (flatness < flat_range) {
+            const double wanted = options_.kernel.cell_width(bandwidth, scaled_.range);  // for the sketch, which needs hardly any cells
+            choose_cells(width_exponent(wanted, scaled_.low, scaled_.high), wanted);
             set_straight(map, flatness * flatness);
         } else if (bandwidth < vanishing_bandwidth) {
             set_ranks();

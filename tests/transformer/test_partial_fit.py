@@ -1,5 +1,7 @@
 """Fitting in chunks gives what one fit gives."""
 
+import threading
+
 import numpy as np
 import oracle
 import pandas as pd
@@ -7,7 +9,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from samples import SAMPLES, sample
 
-from kdi import KDITransformer
+from kdi import KDITransformer, Sketch
+from kdi._integral import build
 
 pytestmark = pytest.mark.numpy_core
 
@@ -121,3 +124,52 @@ class TestPartialFit:
         # the sketch does not know alpha: the last word counts
         model = KDITransformer(0.5).partial_fit(table[:250]).set_params(alpha=2.0).partial_fit(table[250:])
         assert_allclose(model.transform(table), KDITransformer(2.0).fit_transform(table), rtol=0, atol=1e-9)
+
+
+class TestReadersInOtherThreads:
+    """Who reads a model while it learns does not undo what it learns."""
+
+    @pytest.mark.parametrize("read", ["transform", "sketches_", "packed_maps_", "error_bound_", "data_max_", "to_json"])
+    def test_more_data_while_maps_are_built(self, read, monkeypatch):
+        model = KDITransformer().partial_fit([[0.0], [1.0]])
+        original = build.build_features
+
+        def learn_meanwhile(*arguments, **options):
+            monkeypatch.setattr(build, "build_features", original)
+            model.partial_fit([[5.0]])
+            return original(*arguments, **options)
+
+        monkeypatch.setattr(build, "build_features", learn_meanwhile)
+        found = getattr(model, read)
+        if read in ("transform", "to_json"):
+            found(*[[[1.0]]] * (read == "transform"))
+        model.transform([[1.0]])  # now it certainly builds
+        assert (model.n_samples_seen_, model.sketches_[0].count, model.data_max_[0]) == (3, 3, 5.0)
+        assert_allclose(
+            model.transform([[5.0], [1.0]]).ravel(), [1.0, KDITransformer().fit_transform([[0.0], [1], [5]])[1, 0]]
+        )
+
+    def test_threads(self, rng):
+        table = rng.normal(size=(1000, 3))
+        model, done = KDITransformer().partial_fit(table[:10]), threading.Event()
+
+        def serve():
+            while not done.is_set():
+                model.transform(table[:5])
+
+        reader = threading.Thread(target=serve)
+        reader.start()
+        for start in range(10, 1000, 10):
+            model.partial_fit(table[start : start + 10])
+        done.set()
+        reader.join()
+        assert model.sketches_[0].count == 1000
+        assert_array_equal(model.data_max_, table.max(axis=0))
+
+
+@pytest.mark.parametrize("alpha", [1e6, np.inf])
+def test_sketches_of_wide_kernels_have_hardly_any_cells(alpha, rng):
+    table = rng.normal(size=(2000, 1))
+    expected = len(KDITransformer(alpha).fit(table).sketches_[0])
+    assert expected < 10
+    assert len(KDITransformer(alpha).fit_sketches([Sketch.from_values(table[:, 0])]).sketches_[0]) == expected

@@ -211,7 +211,7 @@ class TestLaziness:
     @pytest.fixture
     def made(self, monkeypatch):
         """The alphas of the maps that were built."""
-        made, fit_table, build = [], kdi._transformer.transformer.fit_table, kdi._integral.build.DeferredFeatures.build
+        made, fit_table, build = [], kdi._transformer.transformer.fit_table, kdi._integral.build.DeferredFeatures._build
 
         def noting_fit(table, weights, factors, *rest, **named):
             made.extend(factors)
@@ -222,7 +222,7 @@ class TestLaziness:
             return build(deferred)
 
         monkeypatch.setattr(kdi._transformer.transformer, "fit_table", noting_fit)
-        monkeypatch.setattr(kdi._integral.build.DeferredFeatures, "build", noting_build)
+        monkeypatch.setattr(kdi._integral.build.DeferredFeatures, "_build", noting_build)
         return made
 
     def test_tables_are_made_when_they_are_asked_for(self, made, table):

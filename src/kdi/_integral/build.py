@@ -7,7 +7,7 @@ elsewhere: from partitions, engines or an earlier fit.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
 
 import numpy as np
@@ -126,9 +126,12 @@ def build_features(
     return FeatureMaps(alphas, bandwidths, PackedMaps(*fields)), sketches
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class DeferredFeatures:
-    """Maps that are built when they are first asked for: the arguments of `build_features`."""
+    """Maps that are built when they are first asked for: the arguments of `build_features`.
+
+    What was built is kept here, not in the model: another thread may have given the model more data meanwhile.
+    """
 
     sketches: Sequence[Sketch]
     alphas: Float64Array
@@ -136,9 +139,16 @@ class DeferredFeatures:
     max_knots: int | None
     n_jobs: int | None
     merge: bool
+    built: tuple[FeatureMaps, Sequence[Sketch]] | None = field(default=None, init=False)
 
     def build(self) -> tuple[FeatureMaps, Sequence[Sketch]]:
         """Return the maps and the sketches."""
+        if self.built is None:
+            self.built = self._build()
+            self.sketches = self.built[1]
+        return self.built
+
+    def _build(self) -> tuple[FeatureMaps, Sequence[Sketch]]:
         return build_features(
             self.sketches,
             self.alphas,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, overload
 
@@ -83,6 +83,14 @@ class PackedSketches(Sequence[Sketch]):
         for chosen in (self.keys == CELLS, self.keys != CELLS):
             starts[chosen] = np.cumsum(self.sizes[chosen]) - self.sizes[chosen]
         return starts
+
+    @cached_property
+    def as_list(self) -> list[Sketch]:
+        """The sketches, made once."""
+        return list(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {one.name: getattr(self, one.name) for one in fields(self)}  # without cached properties
 
     def __len__(self) -> int:
         return len(self.keys)

@@ -116,8 +116,9 @@ def model_for_workers(estimator: Any, *, named: bool = True, **parameters: Any) 
         Parameters that the copy has instead of the estimator's; those that the estimator does not have are ignored.
     """
     check_is_fitted(estimator)
-    getattr(estimator, "packed_maps_", None)  # built here if they are not yet: once, not in every worker
     model = copy.copy(estimator)
+    if hasattr(estimator, "_get_maps"):
+        model._maps = estimator._get_maps()  # built here if they are not yet: once, not in every worker
     for name in NOT_SENT if named else (*NOT_SENT, "feature_names_in_"):
         vars(model).pop(name, None)
     vars(model).update({name: value for name, value in parameters.items() if name in vars(model)})

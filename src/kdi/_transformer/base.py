@@ -139,13 +139,8 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     @property
     def sketches_(self) -> list[Sketch]:
-        check_is_fitted(self)
-        if isinstance(self._maps, DeferredFeatures) and self._maps.merge:
-            self._get_maps()
-        sketches = self._sketches
-        if not isinstance(sketches, list):
-            sketches = self._sketches = list(sketches)
-        return sketches
+        sketches = self._get_sketches()
+        return sketches.as_list if isinstance(sketches, PackedSketches) else list(sketches)
 
     @property
     def alpha_(self) -> Float64Array:
@@ -210,8 +205,8 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return self._set_fit(sketches, n_rows, maps)
 
     def _set_fit(self, sketches: Sequence[Sketch], n_rows: int, maps: FeatureMaps | DeferredFeatures) -> Self:
-        """Keep what was learnt; the maps may be built later."""
-        self._sketches, self.n_samples_seen_ = sketches, n_rows
+        """Keep what was learnt; maps that are built later keep the sketches themselves."""
+        self._sketches, self.n_samples_seen_ = [] if isinstance(maps, DeferredFeatures) else sketches, n_rows
         self._maps = maps
         return self
 
@@ -220,19 +215,28 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         if not hasattr(self, "_maps"):
             check_is_fitted(self)  # raises
         maps = self._maps
-        if isinstance(maps, DeferredFeatures):
-            self._warn_of_empty_columns()
-            maps, self._sketches = maps.build()
-            self._maps = maps  # other threads may have done the same, with the same result
-        return maps
+        if not isinstance(maps, DeferredFeatures):
+            return maps
+        if maps.built is None:
+            self._warn_of_empty_columns(maps.sketches)
+        return maps.build()[0]
+
+    def _get_sketches(self) -> Sequence[Sketch]:
+        """Return the sketches, no finer than they are kept once the maps are built."""
+        check_is_fitted(self)
+        maps = self._maps
+        if not isinstance(maps, DeferredFeatures):
+            return self._sketches
+        if maps.merge:
+            self._get_maps()
+        return maps.sketches
 
     def _replace_maps(self, maps: Sequence[ColumnMap]) -> Self:
         """Take other maps than those that follow from the sketches."""
         self._maps = replace(self._get_maps(), maps=PackedMaps.pack(maps))
         return self
 
-    def _warn_of_empty_columns(self) -> None:
-        sketches = self._sketches
+    def _warn_of_empty_columns(self, sketches: Sequence[Sketch]) -> None:
         counts = sketches.counts if isinstance(sketches, PackedSketches) else [sketch.count for sketch in sketches]
         empty = [j for j, count in enumerate(counts) if not count]
         if empty:
@@ -297,6 +301,13 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         check_count("max_knots", self.max_knots, least=2)
         check_jobs(self.n_jobs)
         return get_kernel(self.kernel, self.order)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        maps = state.get("_maps")
+        if isinstance(maps, DeferredFeatures) and maps.built is not None:
+            state["_maps"], state["_sketches"] = maps.built
+        return state
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_maps")

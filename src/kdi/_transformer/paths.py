@@ -45,14 +45,14 @@ class PathSketches:
         self._found[place] = sketches
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class PathFeatures(DeferredFeatures):
     """Maps of one alpha of a path, which begin with the sketches of the alpha before, if that was built."""
 
     path: PathSketches
     place: int
 
-    def build(self) -> tuple[FeatureMaps, Sequence[Sketch]]:
+    def _build(self) -> tuple[FeatureMaps, Sequence[Sketch]]:
         features, sketches = self._alone().build()
         self.path.add(self.place, sketches)
         return features, sketches
@@ -63,7 +63,7 @@ class PathFeatures(DeferredFeatures):
 
     def __reduce__(self) -> tuple[type[DeferredFeatures], tuple[Any, ...]]:
         alone = self._alone()  # without what other models have built
-        return DeferredFeatures, tuple(getattr(alone, one.name) for one in fields(alone))
+        return DeferredFeatures, tuple(getattr(alone, one.name) for one in fields(alone) if one.init)
 
 
 @public_in("kdi")
@@ -86,7 +86,7 @@ class AlphaPath(Sequence[KDITransformer]):
     def __init__(self, alphas: Float64Array, finest: KDITransformer) -> None:
         self.alphas = alphas
         self._finest = finest  # never returned itself: the user may call partial_fit on what is returned
-        self._sketches = PathSketches(finest._sketches)
+        self._sketches = PathSketches(finest._get_sketches())
         self._models: dict[int, KDITransformer] = {}
 
     def __len__(self) -> int:
@@ -104,7 +104,7 @@ class AlphaPath(Sequence[KDITransformer]):
             alpha = float(self.alphas[place])
             model = copy(self._finest)
             if alpha != self._finest.alpha:
-                model._set_fit(model._sketches, model.n_samples_seen_, self._features(alpha, place))
+                model._set_fit([], model.n_samples_seen_, self._features(alpha, place))
                 model.alpha = alpha
             self._models[place] = model
         return self._models[place]

@@ -157,7 +157,7 @@ class KDITransformer(BaseKDITransformer):
             max_knots=self.max_knots,
         )
         self._set_fit(sketches, len(table), maps)
-        self._warn_of_empty_columns()
+        self._warn_of_empty_columns(sketches)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -189,7 +189,7 @@ class KDITransformer(BaseKDITransformer):
             check_feature_names(self, batch.names, batch.n_columns, reset=first)
         else:
             batch = ArrayPartitions(*self._read(X, sample_weight, reset=first), self.n_jobs)
-        known = [Sketch()] * batch.n_columns if first else self._sketches
+        known = [Sketch()] * batch.n_columns if first else self._get_sketches()
         alphas = self._resolve_alpha(np.full(batch.n_columns, LARGE_COUNT))
         if not isinstance(known, BatchedSketches) or not known.is_for(kernel, alphas, self.n_jobs):
             known = BatchedSketches(known if first else self.sketches_, kernel, alphas, self.n_jobs)
