@@ -16,7 +16,7 @@ from kdi._integral.integral import Integral
 from kdi._numerics.backend import core
 from kdi._utils.typing import Float64Array
 
-NEGLIGIBLE = 1e-8  # of the highest density: less than one value among ten million makes
+LEAST_DEPTH = 1e-8  # of a valley; rounding errors make shallower ones
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,6 @@ def find_modes(densities: Sequence[Integral], n_threads: int = 1) -> list[Modes]
 
 def _significant(modes: Modes) -> Modes:
     """Close the valleys that are no deeper than rounding errors, the shallowest first."""
-    while len(modes.valleys) and modes.depths.min() < NEGLIGIBLE:
+    while len(modes.valleys) and modes.depths.min() < LEAST_DEPTH:
         modes = modes.without(int(modes.depths.argmin()))
     return modes

@@ -16,7 +16,7 @@ from kdi._numerics.backend import core
 from kdi._numerics.kernels import Kernel
 from kdi._sketch.cells import LINEAR_RANGE
 from kdi._sketch.columns import ColumnStats, cell_exponents, cell_widths, scan_columns
-from kdi._sketch.packed import keeps_values
+from kdi._sketch.packed import are_exact
 from kdi._utils.typing import Float64Array
 
 MAX_SORTED_ROWS = 2**10  # rows up to which sorting a column is faster than a sketch and a map
@@ -102,4 +102,4 @@ def _by_map(
     levels = np.empty(table.shape[::-1]).T
     forward(features.maps, table, levels, "clip", n_threads)
     # Where the sketch keeps the values, the integral at the values themselves is more exact.
-    return levels, features.maps.error, keeps_values(sketches)
+    return levels, features.maps.error, are_exact(sketches)

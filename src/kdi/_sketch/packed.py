@@ -118,7 +118,7 @@ class PackedSketches(Sequence[Sketch]):
         return (self[j] for j in range(len(self)))
 
 
-def keeps_values(sketches: Sequence[Sketch]) -> NDArray[np.bool_]:
+def are_exact(sketches: Sequence[Sketch]) -> NDArray[np.bool_]:
     """Tell which sketches keep values, not cells."""
     if isinstance(sketches, PackedSketches):
         return np.asarray(sketches.keys != CELLS)
