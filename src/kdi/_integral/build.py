@@ -24,6 +24,7 @@ from kdi._utils.threads import count_threads
 from kdi._utils.typing import Float64Array, FloatArray
 
 MAP_WORK = 2**13  # building a map takes as long as reading so many values
+CELL_WORK = 16  # and each of its cells as long as reading so many
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,9 +155,15 @@ class DeferredFeatures:
             self.alphas,
             self.kernel,
             self.max_knots,
-            n_threads=count_threads(self.n_jobs, MAP_WORK * len(self.sketches)),
+            n_threads=count_threads(self.n_jobs, _work(self.sketches)),
             merge=self.merge,
         )
+
+
+def _work(sketches: Sequence[Sketch]) -> int:
+    """Return how many values can be read in the time that building the maps takes."""
+    n_cells = int(sketches.sizes.sum()) if isinstance(sketches, PackedSketches) else 0
+    return MAP_WORK * len(sketches) + CELL_WORK * n_cells
 
 
 def build_map(
