@@ -96,6 +96,14 @@ def as_version_1(text):
     return json.dumps(document | {"version": 1})
 
 
+def as_version_2(text):
+    """The text of a transformer as format version 2 has it: all levels are from 0 to 1."""
+    document = json.loads(text)
+    for name, level in {"low_level": 0, "high_level": 1, "floor": 0, "ceiling": 1}.items():
+        assert set(document["maps"].pop(name)) == {level}
+    return json.dumps(document | {"version": 2})
+
+
 def saved_and_read(model):
     """The model through JSON, which is valid and the same when it is written once more."""
     text = model.to_json()
@@ -127,16 +135,18 @@ def check_usable(model):
 
 def _check_transformer(model):
     results(model)
-    other = copy.deepcopy(model).set_params(out_of_range="clip", output_distribution="uniform", n_jobs=None)
+    output = "uniform" if model.bounded else model.output_distribution
+    other = copy.deepcopy(model).set_params(out_of_range="clip", output_distribution=output, n_jobs=None)
     given = probes(other)
     made = np.asarray(other.transform(given))
-    assert (np.isnan(made) | ((made >= 0) & (made <= 1))).all()
+    floor, ceiling = (-np.inf, np.inf) if output == "normal" else other.feature_range
+    assert (np.isnan(made) | ((made >= floor) & (made <= ceiling))).all()
     full = [sketch.count > 0 for sketch in other.sketches_]
     assert not np.isnan(made[:-1, full]).any()
     order = np.argsort(np.asarray(given), axis=0)[:-1]
     assert (np.diff(np.take_along_axis(made, order, axis=0)[:, full], axis=0) >= 0).all()
     back = np.asarray(other.inverse_transform(made))[:-1, full]
-    assert ((back >= other.data_min_[full]) & (back <= other.data_max_[full])).all()
+    assert not model.bounded or ((back >= other.data_min_[full]) & (back <= other.data_max_[full])).all()
     try:
         other.partial_fit(given)
     except ValueError:  # a range that is too wide
@@ -155,6 +165,9 @@ def small_models():
         "linear": KDITransformer(0, out_of_range="linear", output_distribution="normal").fit(few),
         "named": quietly(KDITransformer(alphas, max_knots=3, out_of_range="nan").fit, frame),
         "cells": KDITransformer(20.0, max_knots=3).fit(cells),
+        "open": KDITransformer(2.0, bounded=False, spread="robust", feature_range=(-1, 1), max_knots=9).fit(few),
+        "score": KDITransformer(bounded=False, output_distribution="normal", max_knots=5).fit(few),
+        "lines": KDITransformer(0, bounded=False, output_distribution="normal").fit(few),
         "bins": KDIDiscretizer(0, missing="bin", encode="ordinal").fit(np.vstack([few, few[:4] * 3])),
         "named-bins": quietly(KDIDiscretizer({"a": np.inf}, missing="bin", n_bins=["auto"] * 3).fit, frame),
         "cell-bins": KDIDiscretizer(np.inf, strategy="uniform", bandwidth=100.0).fit(cells[:, :1]),

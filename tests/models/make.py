@@ -15,7 +15,7 @@ import numpy as np
 from kdi import KDIDiscretizer, KDITransformer
 
 HERE = Path(__file__).parent
-VERSION = 2
+VERSION = 3
 
 
 def make_table():
@@ -48,9 +48,9 @@ def main():
     warnings.simplefilter("ignore")  # constant columns, and those without values
     table = make_table()
     values = make_values(table)
-    transformer = KDITransformer(
-        [3.0, 0.0, "scott", np.inf, 1.0, 0.5], kernel="gaussian", out_of_range="linear", max_knots=12
-    )
+    # Those of version 2 are bounded: alphas 3, 0, "scott", inf, 1, 0.5, the Gaussian kernel, out_of_range="linear".
+    alphas = [3.0, 0.0, "scott", 5.0, 1.0, 0.5]
+    transformer = KDITransformer(alphas, bounded=False, spread="robust", feature_range=(-1, 1), max_knots=12)
     transformer.fit(table)
     transformed = transformer.transform(values)
     store(

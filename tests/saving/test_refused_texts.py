@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from saved_models import SMALL, TEXTS, as_version_1, assert_same
+from saved_models import SMALL, TEXTS, as_version_1, as_version_2, assert_same
 from scipy.special import ndtr
 
 from kdi import KDIDiscretizer, KDITransformer
@@ -54,9 +54,9 @@ def test_bytes_are_text_too():
 def test_messages_tell_the_causes_apart():
     text = TEXTS["cubic"]
     with pytest.raises(
-        ValueError, match=r"this model has format version 3; this version of kdi reads format versions 1 to 2"
+        ValueError, match=r"this model has format version 4; this version of kdi reads format versions 1 to 3"
     ):
-        KDITransformer.from_json(text.replace('"version": 2', '"version": 3'))
+        KDITransformer.from_json(text.replace('"version": 3', '"version": 4'))
     with pytest.raises(ValueError, match=r"saved kdi.KDIDiscretizer, not a kdi.KDITransformer"):
         KDITransformer.from_json(TEXTS["bins"])
     with pytest.raises(ValueError, match=r"saved kdi.KDITransformer, not a kdi.KDIDiscretizer"):
@@ -68,7 +68,7 @@ def test_messages_tell_the_causes_apart():
     with pytest.raises(ValueError, match="nested too deeply"):
         KDITransformer.from_json("[" * 100_000)
     with pytest.raises(ValueError, match="same key twice"):
-        KDITransformer.from_json(text.replace('"version": 2', '"version": 2, "version": 2'))
+        KDITransformer.from_json(text.replace('"version": 3', '"version": 3, "version": 3'))
     with pytest.raises(ValueError, match="'speed' is not a parameter of KDITransformer"):
         KDITransformer.from_json(text.replace('"copy"', '"speed": 1, "copy"'))
     with pytest.raises(ValueError, match="out_of_range must be one of"):
@@ -89,16 +89,19 @@ def test_parameters_that_are_not_named_have_their_defaults():
     assert KDITransformer.from_json(json.dumps(document)).get_params() == KDITransformer().get_params()
 
 
+@pytest.mark.parametrize("earlier", [as_version_1, as_version_2])
 @pytest.mark.parametrize("name", ["cubic", "linear", "named", "cells"])
-def test_both_versions_are_the_same_model(name):
-    assert_same(KDITransformer.from_json(as_version_1(TEXTS[name])), SMALL[name])
+def test_earlier_versions_are_the_same_model(name, earlier):
+    assert_same(KDITransformer.from_json(earlier(TEXTS[name])), SMALL[name])
 
 
 def test_a_version_has_its_own_fields():
     old = as_version_1(TEXTS["cubic"])
-    for text in (TEXTS["cubic"].replace('"version": 2', '"version": 1'), old.replace('"version": 1', '"version": 2')):
+    for text in (TEXTS["cubic"].replace('"version": 3', '"version": 1'), old.replace('"version": 1', '"version": 3')):
         with pytest.raises(ValueError, match=r"must (not )?have (a|the unknown) field 'maps'"):
             KDITransformer.from_json(text)
+    with pytest.raises(ValueError, match="must have a field 'low_level'"):
+        KDITransformer.from_json(as_version_2(TEXTS["cubic"]).replace('"version": 2', '"version": 3'))
 
 
 def set_item(name, index, value):
@@ -132,6 +135,15 @@ WRONG = [
     ("cubic", set_item("unit", 0, 3.0), "unit: must be 1 or"),
     ("cubic", set_item("coefficients", 1, [0.5, 0.1, 0.1, 0.9]), "monotone"),
     ("cubic", set_item("coefficients", 1, [0.5, 0.1, 0.1]), "rows of 4 numbers"),
+    ("cubic", set_item("low_level", 0, 0.1), "levels at its ends"),
+    ("cubic", set_item("ceiling", 1, 0.5), "levels at its ends"),
+    ("cubic", set_item("floor", 1, "-inf"), "levels at its ends"),
+    ("open", set_item("floor", 0, -1.5), "limits that bounded, output_distribution and feature_range give"),
+    ("open", set_item("low_level", 0, 0.1), "from the level at one end"),
+    ("open", set_item("high_level", 0, 1.5), "levels at its ends"),
+    ("open", set_item("low", 0, 2.0), "reach from low to high|minimum of the sketch"),
+    ("score", set_item("ceiling", 0, 9.0), "limits that bounded, output_distribution and feature_range give"),
+    ("score", set_item("floor", 0, "nan"), "floor: must be a number|levels at its ends"),
     ("cubic", split(1, 7), "must have 2 to .* rows"),
     ("cubic", split(3, 5), "reach from low to high"),
     ("cubic", split(4, 5), "n_knots: must add up"),
@@ -145,15 +157,15 @@ WRONG = [
     ("cubic", set_item("kind", 0, ["cubic"]), "kind: must be one of"),
     ("cubic", set_item("kind", 0, "linear"), "at least 2, got 0 knots"),
     ("cubic", set_item("kind", 0, "constant"), "n_knots: must be 0 for kind 'constant'"),
-    ("linear", split(4, 6), "levels: must increase from 0 to 1"),
+    ("linear", split(4, 6), "levels: must increase from the level at one end"),
     ("linear", append("levels", 1.0), "n_knots: must add up"),
     ("linear", set_item("knots", 1, 1e9), "knots: must increase"),
-    ("linear", set_item("levels", 1, 2.0), "levels: must increase from 0 to 1"),
+    ("linear", set_item("levels", 1, 2.0), "levels: must increase from the level at one end"),
     ("linear", set_item("low", 0, 0.5), "knots and ends that fit kind 'linear'"),
     ("linear", set_item("scale", 0, None), "scale: must be a number"),
     ("linear", set_item("kind", 0, "empty"), "n_knots: must be 0 for kind 'empty'"),
-    ("named", set_item("kind", 1, "empty"), "levels: must increase from 0 to 1"),
-    ("named", set_item("kind", 2, "constant"), "knots: must be numbers"),
+    ("named", set_item("kind", 1, "empty"), "knots and ends that fit kind 'empty'"),
+    ("named", set_item("kind", 2, "constant"), "knots and ends that fit kind 'constant'"),
     ("named", set_item("high", 1, 4.0), "knots and ends that fit kind 'constant'"),
     ("named", set_item("n_knots", 2, 2), "n_knots: must be 0 for kind 'empty'"),
 ]

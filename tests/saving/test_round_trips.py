@@ -143,7 +143,7 @@ def test_parameters_come_back_plain():
     parameters = saved_and_read(model.fit(frame)).get_params()
     assert parameters == model.get_params()
     kinds = {type(value) for value in [*parameters.values(), *parameters["alpha"].values()]}
-    assert kinds == {dict, str, int, bool, float, type(None)}
+    assert kinds == {dict, str, int, bool, float, tuple, type(None)}
     for alpha in (np.array([0.5, np.inf]), (0.5, np.inf), pd.Series([0.5, np.inf])):
         assert saved_and_read(KDITransformer(alpha).fit(frame)).alpha == [0.5, np.inf]
     assert saved_and_read(KDITransformer([0.5, "scott"]).fit(frame)).alpha == [0.5, "scott"]

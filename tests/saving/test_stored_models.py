@@ -11,7 +11,7 @@ from kdi import KDIDiscretizer, KDITransformer
 
 
 @pytest.mark.parametrize("kind", ["transformer", "discretizer"])
-@pytest.mark.parametrize(("version", "suffix"), [(1, "json"), (2, "json"), (2, "pickle")])
+@pytest.mark.parametrize(("version", "suffix"), [(1, "json"), (2, "json"), (2, "pickle"), (3, "json"), (3, "pickle")])
 def test_stored_models(kind, version, suffix):
     """What each version wrote is read, and gives the same numbers to the last bit."""
     stored = MODELS / f"{kind}-{version}.{suffix}"
@@ -35,7 +35,8 @@ def test_stored_models(kind, version, suffix):
 
 
 @pytest.mark.parametrize("kind", ["transformer", "discretizer"])
-def test_stored_pickle_and_json_are_the_same_model(kind):
+@pytest.mark.parametrize("version", [2, 3])
+def test_stored_pickle_and_json_are_the_same_model(kind, version):
     cls = {"transformer": KDITransformer, "discretizer": KDIDiscretizer}[kind]
-    model = pickle.loads((MODELS / f"{kind}-2.pickle").read_bytes())
-    assert_same(model, cls.from_json((MODELS / f"{kind}-2.json").read_text()))
+    model = pickle.loads((MODELS / f"{kind}-{version}.pickle").read_bytes())
+    assert_same(model, cls.from_json((MODELS / f"{kind}-{version}.json").read_text()))

@@ -19,8 +19,7 @@ from sklearn.model_selection import (
 import kdi._tuning.folds
 from kdi import KDITransformer
 from kdi._integral.build import maps_by_alpha
-from kdi._integral.maps import MapOptions
-from kdi._integral.maps import forward
+from kdi._integral.maps import MapOptions, forward
 from kdi._numerics.kernels import get_kernel
 from kdi._tuning.folds import MOST_FOLDS, row_groups, sketch_folds
 

@@ -11,7 +11,7 @@ The maps of a table are a few flat arrays, `PackedMaps`; `CubicMap` and `LinearM
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cached_property
 from math import frexp, inf, ldexp
 from typing import Any, Literal, overload
@@ -86,6 +86,10 @@ class MapEnds:
     high_level: float = field(default=1.0, kw_only=True)
     floor: float = field(default=0.0, kw_only=True)
     ceiling: float = field(default=1.0, kw_only=True)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore a pickle, which may be older than some of the fields."""
+        self.__dict__.update({one.name: one.default for one in fields(self) if one.default is not MISSING} | state)
 
 
 @dataclass(frozen=True, eq=False)

@@ -71,6 +71,8 @@ def restore_estimator(
     if unknown:
         raise_invalid("parameters", f"{shortened(unknown[0])} is not a parameter of {cls.__name__}")
     estimator = cls(**{key: from_json_value(value) for key, value in parameters.items()})
+    if isinstance(getattr(estimator, "feature_range", None), list):  # JSON has no tuples
+        estimator.feature_range = tuple(estimator.feature_range)
     names, paths = [], [f"features[{j}]" for j in range(len(features))]
     for where, feature in zip(paths, features, strict=True):
         if not isinstance(feature, dict) or not isinstance(feature.get("name", 0), str | None):

@@ -52,10 +52,10 @@ def maps_to_json(maps: PackedMaps) -> dict[str, Any]:
     return {"kind": [KINDS[kind] for kind in maps.kind], "n_knots": maps.n_knots.tolist()} | numbers | arrays
 
 
-def maps_from_json(value: Any, n_features: int) -> PackedMaps:
+def maps_from_json(value: Any, n_features: int, version: int) -> PackedMaps:
     """Read the maps of all features, each with the checks of `map_from_json`."""
-    if isinstance(value, dict) and not any(name in value for name in LEVELS):  # format version 2
-        value = value | {name: [level] * n_features for name, level in UNIT_LEVELS.items()}
+    if version == 2 and isinstance(value, dict):  # all maps had levels from 0 to 1
+        value = {name: [level] * n_features for name, level in UNIT_LEVELS.items()} | value
     kinds, n_knots, *others = require_fields(
         value, "maps", ["kind", "n_knots", *PER_FEATURE, "coefficients", "knots", "levels"]
     )

@@ -68,7 +68,7 @@ def _to_transformer(cls: type[Any], document: dict[str, Any]) -> Any:
         sketches.append(_sketch_from_json(sketch, f"{where}.sketch"))
         if in_features:
             maps.append(map_from_json(column_map[0], f"{where}.map"))
-    packed = PackedMaps.pack(maps) if in_features else maps_from_json(others[1], len(features))
+    packed = PackedMaps.pack(maps) if in_features else maps_from_json(others[1], len(features), document["version"])
     for (where, _), sketch, low, high in zip(features, sketches, packed.low, packed.high, strict=True):
         ends = (sketch.minimum, sketch.maximum)
         if not np.array_equal(ends, (low, high), equal_nan=True) and (
