@@ -65,7 +65,8 @@ class PackedArrays {
 
 // Apply each column's map. Return the leftmost column that holds an infinite value, or -1.
 template <bool Forward, class Number>
-std::int64_t map_array(const PackedArrays& maps, Array2D<const Number> array, Array2D<Number> out, int out_of_range, int n_threads) {
+std::int64_t map_array(const PackedArrays& maps, Array2D<const Number> array, Array2D<Number> out, int out_of_range, int n_threads,
+                       bool to_scores) {
     const auto from = view(array);
     const auto to = view(out);
     require(from.n_columns == maps.view.n_features && to.n_columns == from.n_columns && to.n_rows == from.n_rows,
@@ -74,14 +75,20 @@ std::int64_t map_array(const PackedArrays& maps, Array2D<const Number> array, Ar
     require_threads(n_threads);
     const auto policy = static_cast<OutOfRange>(out_of_range);
     nb::gil_scoped_release release;
-    const std::size_t infinite_column = map_columns<Forward>(maps.view, from, to, policy, n_threads);
+    const std::size_t infinite_column = map_columns<Forward>(maps.view, from, to, policy, n_threads, to_scores);
     return infinite_column < from.n_columns ? static_cast<std::int64_t>(infinite_column) : -1;
 }
 
-template <bool Forward, class Number>
-void bind_map(nb::module_& m, const char* name) {
-    m.def(name, &map_array<Forward, Number>, nb::arg("maps"), nb::arg("array").noconvert(), nb::arg("out").noconvert(),
-          nb::arg("out_of_range"), nb::arg("n_threads"));
+template <class Number>
+void bind_maps(nb::module_& m) {
+    m.def("forward", &map_array<true, Number>, nb::arg("maps"), nb::arg("array").noconvert(), nb::arg("out").noconvert(),
+          nb::arg("out_of_range"), nb::arg("n_threads"), nb::arg("to_scores") = false);
+    m.def(
+        "inverse",
+        [](const PackedArrays& maps, Array2D<const Number> array, Array2D<Number> out, int out_of_range, int n_threads) {
+            return map_array<false, Number>(maps, array, out, out_of_range, n_threads, false);
+        },
+        nb::arg("maps"), nb::arg("array").noconvert(), nb::arg("out").noconvert(), nb::arg("out_of_range"), nb::arg("n_threads"));
 }
 
 void bind_lookup(nb::module_& m) {
@@ -95,10 +102,8 @@ void bind_lookup(nb::module_& m) {
              nb::arg("ceiling").noconvert(), nb::arg("start").noconvert(), nb::arg("n_knots").noconvert(),
              nb::arg("coefficients").noconvert(), nb::arg("knots").noconvert(), nb::arg("levels").noconvert(),
              nb::arg("guide").noconvert());
-    bind_map<true, double>(m, "forward");
-    bind_map<true, float>(m, "forward");
-    bind_map<false, double>(m, "inverse");
-    bind_map<false, float>(m, "inverse");
+    bind_maps<double>(m);
+    bind_maps<float>(m);
 }
 
 }  // namespace kdi

@@ -127,7 +127,7 @@ class ScaledColumn {
         keeps_values = false;
         if (!is_robust || width > widest_cell) return;
         const QuartileRange quartiles =
-            quartile_range(column_->values, column_->cells, moments_, column_->n, column_->exponent, shift);
+            quartile_range({column_->values, column_->is_exact ? nullptr : column_->cells, moments_, column_->n, column_->exponent}, shift);
         spread_exponent = quartiles.exponent;
         keeps_values = !quartiles.exponent;
         if (!(quartiles.range > 0)) return;  // as where more than half of the values are equal
@@ -215,7 +215,7 @@ class MapBuilder {
 
   private:
     static constexpr std::size_t max_fine_knots = 524288;
-    static constexpr double fine_tolerance = 2e-6, thin_tolerance = 2e-6;  // shares of the error of normal scores, 1e-5
+    static constexpr double fine_tolerance = 3e-6, thin_tolerance = 2e-6;  // shares of the error of normal scores, 1e-5
 
     bool is_bounded() const { return options_.target == Target::bounded; }
     bool is_score() const { return options_.target == Target::score; }
@@ -431,7 +431,7 @@ class MapBuilder {
         if (map.knots.size() < 2 || !(map.knots.back() - map.knots.front() < infinity)) return set_straight(map, 1);
         map.low = map.knots.front();
         map.high = map.knots.back();
-        const double score_error = bounds_.value_error(largest_score, std::min(width_ / bandwidth, 1e60), n_, scaled_.range / bandwidth);
+        const double score_error = bounds_.knot_errors(std::min(width_ / bandwidth, 1e60), n_, scaled_.range / bandwidth).value;
         finish_values(map, is_score() ? score_error : value_error * stretch(), true);
     }
 
@@ -699,33 +699,35 @@ class MapBuilder {
         while (first < last && !(value_[first + 1] > lowest_tail)) ++first;
         while (last > first && !(upper_[last - 1] > lowest_tail)) --last;
         if (last < first + 2) return set_straight_anew(map);
-        double fine = 0, value_error = 0, slope_error = 0, highest = -infinity, before = 0;
+        const auto knot_errors = bounds_.knot_errors(relative_width, n_, relative_range);
+        double fine = 0, highest = -infinity, slope_before = 0, density_before = 0;
         for (std::size_t i = first; i <= last; ++i) {
             // The outermost knots may be anywhere beyond largest_score, where a tail has no digits any more.
             const double tail = 0.1 * lowest_tail, score = normal_score(std::max(value_[i], tail), std::max(upper_[i], tail));
-            const double slope = std::max(density_[i], 0.0) / normal_density(score);
-            value_[i] = highest = std::max(score, highest);
-            density_[i] = slope;
-            value_error = std::max(value_error, bounds_.value_error(score, relative_width, n_, relative_range));
-            slope_error = std::max(slope_error, bounds_.slope_error(score, relative_width, n_, relative_range));
+            const double density = normal_density(score), slope = std::max(density_[i], 0.0) / density;
             if (i > first)
-                fine = std::max(fine, bounds_.fourth_derivative(value_[i - 1], score, before * bandwidth, slope * bandwidth, relative_step));
-            before = slope;
+                fine = std::max(fine, bounds_.fourth_derivative(value_[i - 1], score, slope_before * bandwidth, slope * bandwidth,
+                                                                relative_step, std::min(density, density_before)));
+            value_[i] = highest = std::max(score, highest);
+            density_[i] = slope_before = slope;
+            density_before = density;
         }
         const auto most = static_cast<std::size_t>(std::min(options_.max_knots - 1, 1e9));
         const std::size_t n = value_.size() - 1;
         std::size_t every = most_merged;
         go_on_straight(first, last, (n / every + 1) * every, step);
         const double fine_error = fine * std::pow(relative_step, 4) / 384, allowed = std::max(thin_tolerance, 0.25 * fine_error);
-        while (every > 1 && error_of_merging(first, last, every, step) > allowed) every /= 2;
-        if (n / every + 1 > most) {
-            every = (n + most - 1) / most;
+        // What clamping the slopes does is part of the error.
+        double merging_error = error_of_merging(first, last, every, step, allowed);
+        while (every > 1 && merging_error > allowed) merging_error = error_of_merging(first, last, every /= 2, step, allowed);
+        if (n / every + 1 > most || merging_error > allowed) {
+            every = std::max(every, (n + most - 1) / most);
             go_on_straight(first, last, (n + every - 1) / every * every, step);
+            merging_error = error_of_merging(first, last, every, step, infinity);
         }
-        const double merging_error = error_of_merging(first, last, every, step);  // what clamping the slopes does is part of it
         finish_open(map, every, step, 0);
         if (map.kind == MapKind::cubic)
-            map.error = fine_error + merging_error + value_error + slope_error * relative_step / 4;
+            map.error = fine_error + merging_error + knot_errors.value + knot_errors.slope * relative_step / 4;
     }
 
     // Let scores go on in straight lines in front of `first` and behind `last`, up to n intervals.
@@ -740,8 +742,9 @@ class MapBuilder {
         for (std::size_t i = last + 1; i <= n; ++i) set(i, last);
     }
 
-    // A bound on the difference between the cubics of all knots from `first` to `last` and the cubics of every so many knots.
-    double error_of_merging(std::size_t first, std::size_t last, std::size_t every, double step) const {
+    // A bound on the difference between the cubics of all knots from `first` to `last` and the cubics of every so many knots, or
+    // any number above `allowed` if it is larger than that.
+    double error_of_merging(std::size_t first, std::size_t last, std::size_t every, double step, double allowed) const {
         const double length = step * static_cast<double>(every), part = 1.0 / static_cast<double>(every);
         double at_knots = 0, of_slopes = 0;
         for (std::size_t k = first / every * every; k < last; k += every) {
@@ -755,6 +758,7 @@ class MapBuilder {
                 at_knots = std::max(at_knots, std::fabs(miss));
                 of_slopes = std::max(of_slopes, std::fabs(slope));
             }
+            if (at_knots > allowed) break;
         }
         return at_knots + of_slopes / 4;
     }

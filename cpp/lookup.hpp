@@ -12,6 +12,7 @@
 #include "blocks.hpp"
 #include "packed.hpp"
 #include "parallel.hpp"
+#include "score_table.hpp"
 
 namespace kdi {
 
@@ -209,23 +210,26 @@ double inverse(const Map& map, double y, OutOfRange policy, bool& infinite) {
     return map.high + (y - map.high_level) / map.high_slope;
 }
 
-// Apply a map to n values of one column; return whether one of them is infinite. `x` and `out` may be the same memory.
+// Apply a map to n values of one column; return whether one of them is infinite. `x` and `out` may be the same memory. With
+// `to_scores`, levels from 0 to 1 are turned into normal scores.
 template <bool Forward, class Number, class Map>
 bool map_column(const Map& map, const Number* x, std::int64_t stride, Number* out, std::int64_t out_stride, std::size_t n,
-                OutOfRange policy) {
+                OutOfRange policy, bool to_scores) {
     bool infinite = false;
-    const bool may_overflow = policy == OutOfRange::linear || !map.is_bounded();
     for_each_row_block(n, [&](std::size_t row, std::size_t size) {
         double block[block_rows], result[block_rows];
+        bool may_overflow = policy == OutOfRange::linear || !map.is_bounded();
         load_block(x + static_cast<std::int64_t>(row) * stride, stride, size, block);
         if constexpr (Forward && std::is_same_v<Map, CubicMap>) {
             const bool all_inside = map.forward(block, size, result);
+            may_overflow &= !all_inside;
             for (std::size_t k = 0; !all_inside && k < size; ++k)
                 if (!(block[k] >= map.low && block[k] < map.high)) result[k] = forward(map, block[k], policy, infinite);
         } else {
             for (std::size_t k = 0; k < size; ++k)
                 result[k] = Forward ? forward(map, block[k], policy, infinite) : inverse(map, block[k], policy, infinite);
         }
+        if (Forward && to_scores) ScoreTable::get().apply(result, size);
         // Far beyond the ends of a steep or flat map, a line may leave the range of numbers.
         constexpr double largest = std::numeric_limits<Number>::max();
         for (std::size_t k = 0; may_overflow && k < size; ++k)
@@ -238,12 +242,13 @@ bool map_column(const Map& map, const Number* x, std::int64_t stride, Number* ou
 // Apply the map of each column. Return the leftmost column that holds an infinite value, or the number of columns.
 template <bool Forward, class Number>
 std::size_t map_columns(const PackedMaps& maps, const ArrayView<const Number>& from, const ArrayView<Number>& to, OutOfRange policy,
-                        int n_threads) {
+                        int n_threads, bool to_scores = false) {
     std::atomic<std::size_t> infinite_column{from.n_columns};
     parallel_for(from.n_rows, n_threads, [&](int, std::size_t begin, std::size_t end) {
         for_each_tile(from, 0, from.n_columns, begin, end, [&](std::size_t j, std::size_t row, std::size_t n) {
             const auto apply = [&](const auto& map) {
-                return map_column<Forward>(map, from.column(j, row), from.row_stride, to.column(j, row), to.row_stride, n, policy);
+                return map_column<Forward>(map, from.column(j, row), from.row_stride, to.column(j, row), to.row_stride, n, policy,
+                                                   to_scores);
             };
             const auto kind = static_cast<MapKind>(maps.kind[j]);
             const bool infinite = kind == MapKind::cubic    ? apply(CubicMap(maps, j))

@@ -41,29 +41,34 @@ class ScoreBounds {
         }
     }
 
-    // The error in z of the cells, of width w, and of rounding. `relative_range` is in units of h.
-    double value_error(double z, double w, std::size_t n_cells, double relative_range) const {
-        const double size = std::fabs(z), mills = mills_ratio_bound(size), density = normal_density(size);
-        const double remainder = w * w * w * w / 384;
+    struct KnotErrors {
+        double value = 0, slope = 0;
+    };
+
+    // The largest errors in z and in its slope, of the cells, of width w, and of rounding; `relative_range` is in units of h.
+    KnotErrors knot_errors(double w, std::size_t n_cells, double relative_range) const {
+        constexpr int n_steps = 24;
         // Within a cell, a tail varies by less than this factor.
-        const double growth = std::exp(w * tail_ratio[0]);
-        const double of_cells = remainder * std::min(largest[3] / density, growth * tail_ratio[3] * mills);
+        const double ratio = std::exp(w * tail_ratio[0]) * tail_ratio[3], remainder = w * w * w * w / 384;
         const double rounding = relative_rounding_ + rounding_per_cell_ * static_cast<double>(n_cells) + 4e-16 * relative_range * tail_ratio[0];
-        return 1.01 * of_cells + rounding * mills + absolute_rounding_ / density;
+        KnotErrors worst;
+        for (int k = 0; k < n_steps; ++k) {
+            const double least = largest_score * k / n_steps, size = largest_score * (k + 1) / n_steps;
+            const double mills = mills_ratio_bound(least), density = normal_density(size);
+            const double derivative = std::min(largest[3] / density, ratio * mills);
+            const double value = 1.01 * remainder * derivative + rounding * mills + absolute_rounding_ / density;
+            worst.value = std::max(worst.value, value);
+            worst.slope = std::max(worst.slope, w * w * w / 24 * derivative + (20 + size) * tail_ratio[0] * value);
+        }
+        return worst;
     }
 
-    // The error of the slope z', which has the same sources.
-    double slope_error(double z, double w, std::size_t n_cells, double relative_range) const {
-        const double size = std::fabs(z), mills = mills_ratio_bound(size), density = normal_density(size);
-        const double of_cells = w * w * w / 24 * std::min(largest[3] / density, std::exp(w * tail_ratio[0]) * tail_ratio[3] * mills);
-        return of_cells + (20 + size) * tail_ratio[0] * value_error(z, w, n_cells, relative_range);
-    }
-
-    // A bound on |z''''| between two knots at a distance `step`, from the scores and their slopes at both.
-    double fourth_derivative(double one, double other, double one_slope, double other_slope, double step) const {
+    // A bound on |z''''| between two knots at a distance `step`, from the scores and their slopes at both. `density` is the smaller
+    // of the densities of the normal distribution at the two scores.
+    double fourth_derivative(double one, double other, double one_slope, double other_slope, double step, double density) const {
         const double size = std::max(std::fabs(one), std::fabs(other));
         const double least = one < 0 && other > 0 ? 0.0 : std::min(std::fabs(one), std::fabs(other));
-        const double density = normal_density(size), mills = mills_ratio_bound(least);
+        const double mills = mills_ratio_bound(least);
         std::array<double, 4> a;  // of the derivatives of F over phi(z)
         for (std::size_t k = 0; k < 4; ++k) a[k] = std::min(largest[k] / density, tail_ratio[k] * mills);
         const double steepest = a[1] + size * a[0] * a[0];  // |z''|
@@ -74,16 +79,18 @@ class ScoreBounds {
                2 * size * second * second + 2 * turn * third;
     }
 
-    // The step of knots with which cubics have an error of at most `tolerance`.
+    // The step of knots with which cubics have an error of at most `tolerance`, where scores do not rise by more than usual.
     double step(double tolerance) const {
         double worst = 0;
-        for (double z = 0; z <= largest_score; z += 0.5) worst = std::max(worst, fourth_derivative(z, z, infinity, infinity, 0));
+        for (double z = 0; z <= largest_score; z += 0.5)
+            worst = std::max(worst, fourth_derivative(z, z, usual_slope, usual_slope, 0, normal_density(z)));
         return std::pow(384 * tolerance / worst, 0.25);
     }
 
     // A bound on |d z / d log h|: a value at a distance u adds at most u G'(u) to it, which is below 6.6 times the largest
     // tail_ratio of the Gaussian, and 40 times that of polyexp, in units of the kernel's bandwidth; beyond, no value counts.
     static constexpr double spread_sensitivity = 64;
+    static constexpr double usual_slope = 1;  // per h: that of a single value, and of a normal sample at most
 
     std::array<double, 4> tail_ratio, largest;
 

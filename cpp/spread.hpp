@@ -26,63 +26,98 @@ struct QuartileRange {
     std::optional<int> exponent;  // of the cells that it was taken from; none where these were the values themselves
 };
 
-// The place of a quartile: the index of its cell, and the offset from the cell's centre in units of its width.
-struct Quartile {
-    std::int64_t cell = 0;
-    double z = 0;
+// Ascending values with weights, or cells of 2^exponent with moments; `values` or `cells` is null.
+struct SortedColumn {
+    const double* values;
+    const std::int64_t* cells;
+    const double* moments;
+    std::size_t n;
+    int exponent;
+
+    double mass(std::size_t k) const { return moments[values ? k : n_moments * k]; }
 };
 
-inline Quartile find_quartile(const std::int64_t* cells, const double* moments, std::size_t n, double share) {
-    double weight = 0, before = 0;
-    for (std::size_t k = 0; k < n; ++k) weight += moments[n_moments * k];
-    const double wanted = share * weight, least = wanted - quartile_rounding * weight;
-    std::size_t k = 0;
-    while (k + 1 < n && before + moments[n_moments * k] < least) before += moments[n_moments * k++];
-    const double* m = moments + n_moments * k;
-    const double mean = m[1] / m[0], variance = std::max(m[2] / m[0] - mean * mean, 0.0);
-    const double part = std::clamp((wanted - before) / m[0], 0.0, 1.0);
-    // A variance that is rounding only is that of equal values.
-    const double z = variance > 1e-12 ? mean + std::sqrt(12 * variance) * (part - 0.5) : mean;
-    return {cells[k], std::clamp(z, -0.5, 0.5)};
-}
+// A quartile: the index of the value or cell at which its share of the weight is reached, the weight before it, and the share.
+struct Quartile {
+    std::size_t index;
+    double before, wanted;
+};
 
-// The quartiles of distinct values.
-inline double values_between_quartiles(const double* values, const double* weights, std::size_t n, int shift) {
-    double weight = 0, before = 0, quartile[2] = {};
-    for (std::size_t k = 0; k < n; ++k) weight += weights[k];
-    std::size_t k = 0;
-    for (int i = 0; i < 2; ++i) {
-        const double least = (0.25 + 0.5 * i - quartile_rounding) * weight;
-        while (k + 1 < n && before + weights[k] < least) before += weights[k++];
-        quartile[i] = std::ldexp(values[k], shift);
+// The place of a quartile in wider cells: the index of its cell, and the offset from the cell's centre in units of its width.
+struct CellPlace {
+    std::int64_t cell;
+    double z;
+};
+
+class Quartiles {
+  public:
+    explicit Quartiles(const SortedColumn& column) : column_(column) {
+        double weight = 0, before = 0;
+        for (std::size_t k = 0; k < column.n; ++k) weight += column.mass(k);
+        std::size_t k = 0;
+        for (std::size_t i = 0; i < 2; ++i) {
+            const double wanted = (0.25 + 0.5 * static_cast<double>(i)) * weight, least = wanted - quartile_rounding * weight;
+            while (k + 1 < column.n && before + column.mass(k) < least) before += column.mass(k++);
+            quartiles_[i] = {k, before, wanted};
+        }
     }
-    return quartile[1] - quartile[0];
-}
 
-// The range between the quartiles of cells, in units of their width.
-inline double cells_between(const std::int64_t* cells, const double* moments, std::size_t n) {
-    const Quartile lower = find_quartile(cells, moments, n, 0.25), upper = find_quartile(cells, moments, n, 0.75);
-    return std::max(static_cast<double>(upper.cell - lower.cell) + (upper.z - lower.z), 0.0);
-}
+    // The range between the quartiles of the values or cells themselves, in units of 2^-shift.
+    double finest(int shift) const {
+        if (!column_.values) return std::ldexp(between(column_.exponent), column_.exponent + shift);
+        return std::ldexp(column_.values[quartiles_[1].index], shift) - std::ldexp(column_.values[quartiles_[0].index], shift);
+    }
 
-// The quartiles of ascending values (n weights) or of cells of 2^exponent (n x n_moments moments), in units of 2^-shift.
-inline QuartileRange quartile_range(const double* values, const std::int64_t* cells, const double* moments, std::size_t n, int exponent,
-                                    int shift) {
+    // The range between the quartiles of cells of 2^exponent, in units of their width.
+    double between(int exponent) const {
+        const CellPlace lower = place(quartiles_[0], exponent), upper = place(quartiles_[1], exponent);
+        return std::max(static_cast<double>(upper.cell - lower.cell) + (upper.z - lower.z), 0.0);
+    }
+
+  private:
+    // Only the cell that holds a quartile matters: what falls into it lies side by side.
+    CellPlace place(const Quartile& quartile, int exponent) const {
+        const CellLocator locate(exponent);
+        const int n_doublings = column_.values ? 0 : exponent - column_.exponent;
+        const auto cell_at = [&](std::size_t k) -> std::int64_t {
+            if (column_.values) return locate(column_.values[k]).cell;
+            return n_doublings < 63 ? column_.cells[k] >> n_doublings : -static_cast<std::int64_t>(column_.cells[k] < 0);
+        };
+        const std::int64_t cell = cell_at(quartile.index);
+        std::size_t first = quartile.index, last = quartile.index;
+        double before = quartile.before;
+        while (first > 0 && cell_at(first - 1) == cell) before -= column_.mass(--first);
+        while (last + 1 < column_.n && cell_at(last + 1) == cell) ++last;
+        const std::size_t n = last + 1 - first;
+        const auto within = column_.values ? cut(column_.values + first, column_.moments + first, n, exponent)
+                                           : widen(column_.cells + first, column_.moments + n_moments * first, n, n_doublings);
+        const double* m = within.moments.data();
+        const double mean = m[1] / m[0], variance = m[2] / m[0] - mean * mean;
+        const double part = std::clamp((quartile.wanted - before) / m[0], 0.0, 1.0);
+        // A variance that is rounding only is that of equal values.
+        const double z = variance > 1e-12 ? mean + std::sqrt(12 * variance) * (part - 0.5) : mean;
+        return {cell, std::clamp(z, -0.5, 0.5)};
+    }
+
+    SortedColumn column_;
+    Quartile quartiles_[2];
+};
+
+inline QuartileRange quartile_range(const SortedColumn& column, int shift) {
+    const Quartiles quartiles(column);
     QuartileRange finest;
-    int least_exponent = exponent;
-    if (values) {
-        finest.range = values_between_quartiles(values, moments, n, shift);
-        least_exponent = finest_exponent(std::max(std::fabs(values[0]), std::fabs(values[n - 1])));
+    finest.range = quartiles.finest(shift);
+    int least_exponent = column.exponent;
+    if (column.values) {
+        least_exponent = finest_exponent(std::max(std::fabs(column.values[0]), std::fabs(column.values[column.n - 1])));
     } else {
-        finest.exponent = exponent;
-        finest.range = std::ldexp(cells_between(cells, moments, n), exponent + shift);
-        finest.error = finest.range > 0 ? std::ldexp(2.0, exponent + shift) / finest.range : infinity;
+        finest.exponent = column.exponent;
+        finest.error = finest.range > 0 ? std::ldexp(2.0, column.exponent + shift) / finest.range : infinity;
     }
     if (!(finest.range > 0)) return finest;
     const int about = floor_log2(finest.range / cells_between_quartiles) - shift;
     for (int e = about + 2; e >= std::max(about - 2, least_exponent); --e) {
-        const SortedMoments<std::int64_t> wide = values ? cut(values, moments, n, e) : widen(cells, moments, n, e - exponent);
-        const double between = cells_between(wide.keys.data(), wide.moments.data(), wide.keys.size());
+        const double between = quartiles.between(e);
         if (between >= cells_between_quartiles) return {std::ldexp(between, e + shift), 0, e};
     }
     return finest;

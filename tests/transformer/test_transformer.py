@@ -237,10 +237,8 @@ class TestOutputDistribution:
         normal = KDITransformer(0.3, output_distribution="normal").fit_transform(table)
         inner = (uniform > 1e-6) & (uniform < 1 - 1e-6)
         assert inner.mean() > 0.9
-        # the normal quantile is steep far out, so compare as levels and, in the middle, as they are
-        assert_allclose(norm.cdf(normal)[inner], uniform[inner], rtol=0, atol=1e-12)
-        middle = abs(uniform - 0.5) < 0.4
-        assert_allclose(normal[middle], norm.ppf(uniform[middle]), rtol=0, atol=1e-11)
+        # A table of scores has an error of 2.4e-11 (cpp/score_table.hpp).
+        assert_allclose(normal[inner], norm.ppf(uniform[inner]), rtol=0, atol=3e-11)
 
     @pytest.mark.parametrize("alpha", [0, 0.3, 1.0, np.inf])
     def test_clipped_as_in_quantile_transformer(self, alpha, table):

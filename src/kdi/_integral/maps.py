@@ -283,10 +283,20 @@ def bounded_slopes(slopes: Float64Array, value_range: float) -> Float64Array:
 
 
 def forward(
-    maps: Sequence[ColumnMap], table: FloatArray, out: FloatArray, out_of_range: OutOfRange, n_threads: int = 1
+    maps: Sequence[ColumnMap],
+    table: FloatArray,
+    out: FloatArray,
+    out_of_range: OutOfRange,
+    n_threads: int = 1,
+    *,
+    to_scores: bool = False,
 ) -> int:
-    """Write T of every column to `out`; return the leftmost column that holds an infinite value, or -1."""
-    return int(core.forward(PackedMaps.pack(maps).in_core, table, out, OUT_OF_RANGE[out_of_range], n_threads))
+    """Write T of every column to `out`; return the leftmost column that holds an infinite value, or -1.
+
+    With `to_scores`, levels from 0 to 1 are turned into normal scores.
+    """
+    in_core, policy = PackedMaps.pack(maps).in_core, OUT_OF_RANGE[out_of_range]
+    return int(core.forward(in_core, table, out, policy, n_threads, to_scores))
 
 
 def inverse(

@@ -28,7 +28,7 @@ from kdi._sketch.sketch import Sketch
 from kdi._utils.typing import Float64Array
 
 MAX_FINE_KNOTS = 2**19
-FINE_TOLERANCE, THIN_TOLERANCE = 2e-6, 2e-6  # shares of the error of normal scores, 1e-5
+FINE_TOLERANCE, THIN_TOLERANCE = 3e-6, 2e-6  # shares of the error of normal scores, 1e-5
 MOST_MERGED = 16  # fine knots to one knot of the map
 FEW_CELLS = 8  # which need no knots parallel to them
 KNOTS_BEYOND = 64  # of straight lines, on either side
@@ -82,9 +82,8 @@ def lines_beyond_values(
     if options.target != "score":
         return knots[rising], levels[rising], integral.value_error * (options.ceiling - options.floor)
     width, relative_range = min(integral.width / integral.bandwidth, 1e60), scaled.range / integral.bandwidth
-    bounds = ScoreBounds(kernel)
-    error = bounds.value_error(np.array([LARGEST_SCORE]), width, len(integral.positions), relative_range)
-    return knots[rising], levels[rising], float(error[0])
+    error, _ = ScoreBounds(kernel).knot_errors(width, len(integral.positions), relative_range)
+    return knots[rising], levels[rising], error
 
 
 def build_open_map(
@@ -189,8 +188,7 @@ def _score_knots(
     slopes = np.maximum(densities[inner], 0.0) / normal_density(scores)
     relative_step, relative_range = step / integral.bandwidth, scaled.range / integral.bandwidth
     width, n_cells = min(integral.width / integral.bandwidth, 1e60), len(integral.positions)
-    value_error = float(bounds.value_error(scores, width, n_cells, relative_range).max())
-    slope_error = float(bounds.slope_error(scores, width, n_cells, relative_range).max())
+    value_error, slope_error = bounds.knot_errors(width, n_cells, relative_range)
     rising = np.maximum.accumulate(scores)
     fourth = float(bounds.fourth_derivative(rising, slopes * integral.bandwidth, relative_step).max())
     n, every = len(lower) - 1, MOST_MERGED

@@ -26,6 +26,8 @@ LARGEST_SCORE = 6.0  # bounds on normal scores hold for scores of at most this s
 LOWEST_TAIL = 9.8658764503769814e-10  # of LARGEST_SCORE
 LARGEST_MILLS_RATIO = 1.2534
 GAUSSIAN_REACH = 6.6
+USUAL_SLOPE = 1.0  # of scores, per h: that of a single value, and of a normal sample at most
+SCORE_STEPS = 24  # parts of [0, LARGEST_SCORE] in each of which an error is bounded
 SPREAD_SENSITIVITY = 64.0  # a bound on |d z / d log h|: see cpp/score_bounds.hpp
 
 
@@ -64,24 +66,19 @@ class ScoreBounds:
         b, highest = self.kernel.scale, max(map(_power_term, (self.kernel.order, self.kernel.order - 1))) * peak
         return peak / b, highest / b**2, highest / b**3, fourth
 
-    def value_error(self, z: Float64Array, width: float, n_cells: int, relative_range: float) -> Float64Array:
-        """Bound the error in z of cells of a width, and of rounding."""
-        size = np.abs(z)
-        mills, density = mills_ratio_bound(size), normal_density(size)
+    def knot_errors(self, width: float, n_cells: int, relative_range: float) -> tuple[float, float]:
+        """Bound the errors in z and in its slope, of cells of a width and of rounding."""
+        ends = np.arange(SCORE_STEPS + 1) * (LARGEST_SCORE / SCORE_STEPS)
+        mills, size = mills_ratio_bound(ends[:-1]), ends[1:]
+        density = normal_density(size)
         growth = exp(width * self.tail_ratio[0])  # of a tail within a cell
-        of_cells = width**4 / 384 * np.minimum(self.largest[3] / density, growth * self.tail_ratio[3] * mills)
+        derivative = np.minimum(self.largest[3] / density, growth * self.tail_ratio[3] * mills)
         gaussian = not self.kernel.order
         rounding = (1e-11 if gaussian else 2e-13) + (4e-15 if gaussian else 5e-16) * n_cells
         rounding += 4e-16 * relative_range * self.tail_ratio[0]
-        return np.asarray(1.01 * of_cells + rounding * mills + (1.2e-14 if gaussian else 0.0) / density)
-
-    def slope_error(self, z: Float64Array, width: float, n_cells: int, relative_range: float) -> Float64Array:
-        """Bound the error of the slope z', which has the same sources."""
-        size = np.abs(z)
-        mills, density = mills_ratio_bound(size), normal_density(size)
-        bound = np.minimum(self.largest[3] / density, exp(width * self.tail_ratio[0]) * self.tail_ratio[3] * mills)
-        value_error = self.value_error(z, width, n_cells, relative_range)
-        return np.asarray(width**3 / 24 * bound + (20 + size) * self.tail_ratio[0] * value_error)
+        values = 1.01 * width**4 / 384 * derivative + rounding * mills + (1.2e-14 if gaussian else 0.0) / density
+        slopes = width**3 / 24 * derivative + (20 + size) * self.tail_ratio[0] * values
+        return float(values.max()), float(slopes.max())
 
     def fourth_derivative(self, scores: Float64Array, slopes: Float64Array, step: float) -> Float64Array:
         """Bound |z''''| between each two neighbouring knots at a distance `step`."""
@@ -108,9 +105,9 @@ class ScoreBounds:
         )
 
     def step(self, tolerance: float) -> float:
-        """Return the step of knots with which cubics have an error of at most `tolerance`."""
+        """Return the step with which cubics have an error of at most `tolerance`, if scores rise no more than usual."""
         scores = np.repeat(np.arange(0, LARGEST_SCORE + 0.25, 0.5), 2)
-        worst = self.fourth_derivative(scores, np.full(len(scores), np.inf), 0.0)[::2].max()
+        worst = self.fourth_derivative(scores, np.full(len(scores), USUAL_SLOPE), 0.0)[::2].max()
         return float((384 * tolerance / worst) ** 0.25)
 
 

@@ -6,11 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from kdi._utils.typing import Float64Array, FloatArray, Int64Array
 
 BLOCK_ROWS = 2**16  # rows of a column that are mapped at once, to bound the temporary arrays
 CUBIC, LINEAR, CONSTANT, EMPTY = range(4)  # the kinds of maps: see packed.hpp
+# As in QuantileTransformer: normal scores beyond these of 1e-7 and 1 - 1e-7 are clipped.
+CLIPPED_SCORE = float(ndtri(1e-7 - np.spacing(1)))
 POSITION_ROUNDING = 1.5 * 2.0**20  # rounds positions to 2**-32 of an interval: see lookup.hpp for why
 
 
@@ -93,9 +96,14 @@ class _Feature(NamedTuple):
         return self.low_level == self.floor
 
 
-def forward(maps: PackedMaps, array: FloatArray, out: FloatArray, out_of_range: int, n_threads: int) -> int:
-    """Map each column to `out`; return the leftmost column that holds an infinite value, or -1."""
-    return _map_columns(_forward, maps, array, out, out_of_range)
+def forward(
+    maps: PackedMaps, array: FloatArray, out: FloatArray, out_of_range: int, n_threads: int, to_scores: bool = False
+) -> int:
+    """Map each column to `out`; return the leftmost column that holds an infinite value, or -1.
+
+    With `to_scores`, levels from 0 to 1 are turned into normal scores.
+    """
+    return _map_columns(_forward_to_scores if to_scores else _forward, maps, array, out, out_of_range)
 
 
 def inverse(maps: PackedMaps, array: FloatArray, out: FloatArray, out_of_range: int, n_threads: int) -> int:
@@ -151,6 +159,22 @@ def _forward(feature: _Feature, x: Float64Array, out_of_range: int) -> Float64Ar
     else:
         below = above = np.full_like(x, np.nan)
     return np.asarray(np.select([x < low, x > high, x == high, x >= low], [below, above, end, y], np.nan))
+
+
+def _forward_to_scores(feature: _Feature, x: Float64Array, out_of_range: int) -> Float64Array:
+    return normal_scores(_forward(feature, x, out_of_range))
+
+
+def normal_scores(levels: Float64Array) -> Float64Array:
+    """Turn levels into normal scores; beyond 0 and 1, continue from the clipped ends in a straight line."""
+    inner = np.clip(levels, 0, 1)
+    upper = inner > 0.5
+    tail = np.where(upper, 1 - inner, inner)
+    # ndtri decreases by a rounding here and there. With 40 bits, different tails have scores that differ by more.
+    split = tail * (2.0**13 + 1)
+    tail = split - (split - tail)
+    scores = np.clip(ndtri(tail), CLIPPED_SCORE, 0)
+    return np.asarray(levels - inner + np.where(upper, -scores, scores))
 
 
 def _level_beyond(level: float, slope: float, limit: float, distance: Float64Array) -> Float64Array:

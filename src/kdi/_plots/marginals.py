@@ -14,7 +14,7 @@ from kdi._integral.integral import Integral
 from kdi._integral.maps import forward
 from kdi._numerics.kernels import get_kernel
 from kdi._sketch.sketch import Sketch
-from kdi._transformer.base import BaseKDITransformer, to_normal
+from kdi._transformer.base import BaseKDITransformer
 from kdi._utils.typing import Float64Array
 
 MAX_TAIL = 0.005  # share of the values that may be left out of the plot at either end
@@ -121,9 +121,7 @@ def density_after(
 def transform_feature(model: BaseKDITransformer, j: int, values: Float64Array) -> Float64Array:
     """Transform values of one feature of a transformer."""
     column = values[:, None].copy()
-    forward([model.maps_[j]], column, column, model.out_of_range)
-    if model.output_distribution == "normal":
-        to_normal(column)
+    forward([model.maps_[j]], column, column, model.out_of_range, to_scores=model._turns_into_scores)
     return column[:, 0]
 
 

@@ -10,6 +10,7 @@ import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from numbers import Real
 from typing import Any, Self
 
@@ -23,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 from kdi._integral.build import DeferredFeatures, FeatureMaps
 from kdi._integral.maps import LINEAR, OUT_OF_RANGE, ColumnMap, MapOptions, PackedMaps, Target, forward, inverse
 from kdi._numerics.kernels import Kernel, get_kernel
+from kdi._numerics.numpy_lookup import CLIPPED_SCORE
 from kdi._sketch.packed import PackedSketches
 from kdi._sketch.sketch import Sketch
 from kdi._tables.sources import is_source
@@ -44,8 +46,6 @@ from kdi._utils.validation import (
 
 InPlace = Callable[[Float64Array], None]
 
-# As in QuantileTransformer: normal scores beyond these of 1e-7 and 1 - 1e-7 are clipped.
-CLIPPED_SCORE = float(ndtri(1e-7 - np.spacing(1)))
 CALLERS = ("kdi", "sklearn", "joblib")  # packages between the user's line and a warning
 NORMAL_BLOCK = 2**17  # values turned into normal scores at once
 
@@ -89,7 +89,7 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             from kdi._tables.streams import transform_source
 
             return transform_source(self, X)
-        return self._apply_maps(X, forward, after=None if self._holds_scores else to_normal)
+        return self._apply_maps(X, partial(forward, to_scores=self._turns_into_scores))
 
     def inverse_transform(self, X: Any) -> Any:
         """Map transformed values back to the features.
@@ -102,7 +102,7 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             from kdi._tables.streams import table_function, transform_source
 
             return transform_source(self, X, table_function(self, "inverse_transform"))
-        return self._apply_maps(X, inverse, before=None if self._holds_scores else _from_normal)
+        return self._apply_maps(X, inverse, _from_normal if self._turns_into_scores else None)
 
     def transform_stream(self, source: Any, sink: Any, *, progress: bool = False) -> int:
         """Transform a table that need not fit in memory into a Parquet or CSV file.
@@ -273,10 +273,8 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 advice="divide the values first",
             )
 
-    def _apply_maps(
-        self, X: Any, function: Callable[..., int], before: InPlace | None = None, after: InPlace | None = None
-    ) -> FloatArray:
-        """Map a table by `function`, which is forward or inverse; `before` and `after` convert normal scores."""
+    def _apply_maps(self, X: Any, function: Callable[..., int], before: InPlace | None = None) -> FloatArray:
+        """Map a table by `function`, which is forward or inverse; `before` converts normal scores."""
         features = self._get_maps()
         maps = features.maps
         self._check_parameters()
@@ -292,18 +290,15 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             infinite = function(maps, values, result, self.out_of_range, n_threads)  # a column, or -1
             check_finite(self, [infinite] if infinite >= 0 else [])
 
-        if self.output_distribution == "uniform" or self._holds_scores:
+        if before is None:
             apply(table, out)
             return out
         # In blocks, as float64: scores near the ends need more digits than float32 has.
         height = max(1, NORMAL_BLOCK // table.shape[1])
         for start in range(0, len(table), height):
             block = table[start : start + height].astype(float)
-            if before:
-                before(block)
+            before(block)
             apply(block, block)
-            if after:
-                after(block)
             out[start : start + height] = block
         return out
 
@@ -322,6 +317,11 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         check_count("max_knots", self.max_knots, least=2)
         check_jobs(self.n_jobs)
         return get_kernel(self.kernel, self.order)
+
+    @property
+    def _turns_into_scores(self) -> bool:
+        """Tell whether levels are turned into normal scores after the maps."""
+        return self.bounded and self.output_distribution == "normal"
 
     @property
     def _holds_scores(self) -> bool:
@@ -409,21 +409,8 @@ def _user_stacklevel() -> int:
     return level
 
 
-def to_normal(levels: Float64Array) -> None:
-    """Turn levels into normal scores in place; beyond 0 and 1, continue from the clipped ends in a straight line."""
-    inner = np.clip(levels, 0, 1)
-    levels -= inner
-    upper = inner > 0.5
-    tail = np.where(upper, 1 - inner, inner)
-    # ndtri decreases by a rounding here and there. With 40 bits, different tails have scores that differ by more.
-    split = tail * (2.0**13 + 1)
-    tail = split - (split - tail)
-    scores = np.clip(ndtri(tail), CLIPPED_SCORE, 0)
-    levels += np.where(upper, -scores, scores)
-
-
 def _from_normal(scores: Float64Array) -> None:
-    """Invert `to_normal` in place: clipped scores are the ends, also where they were rounded to float32."""
+    """Turn normal scores into levels in place: clipped scores are the ends, also where they were rounded to float32."""
     inner = np.clip(scores, CLIPPED_SCORE, -CLIPPED_SCORE)
     scores -= inner
     at_end = abs(inner) >= -CLIPPED_SCORE * (1 - 1e-7)

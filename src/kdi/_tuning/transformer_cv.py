@@ -18,7 +18,7 @@ from kdi._integral.maps import ColumnMap, forward
 from kdi._numerics.kernels import Kernel
 from kdi._sketch.sketch import Sketch
 from kdi._tables.sources import is_source
-from kdi._transformer.base import BaseKDITransformer, check_open_alphas, to_normal
+from kdi._transformer.base import BaseKDITransformer, check_open_alphas
 from kdi._transformer.paths import check_alphas
 from kdi._transformer.transformer import KDITransformer
 from kdi._tuning.candidates import CandidateColumns
@@ -278,9 +278,8 @@ class KDITransformerCV(BaseKDITransformer):
         keep = max(len(splits), 1) * table.size * len(alphas) <= KEPT_VALUES
 
         def apply(column_map: ColumnMap, values: Float64Array, out: Float64Array) -> None:
-            forward([column_map], values[:, None], out[:, None], self.out_of_range, n_threads)
-            if self.output_distribution == "normal" and not self._holds_scores:
-                to_normal(out)
+            to_scores = self._turns_into_scores
+            forward([column_map], values[:, None], out[:, None], self.out_of_range, n_threads, to_scores=to_scores)
 
         found = []
         for k, fold in enumerate(sketches[:-1] or sketches):  # the last ones are of all rows
