@@ -215,6 +215,8 @@ class MapBuilder {
 
   private:
     static constexpr std::size_t max_fine_knots = 524288;
+    static constexpr double sparse_range = 32768;    // in bandwidths, from which on clusters are looked for
+    static constexpr double score_line_step = 0.01;  // of the lines of normal scores, in bandwidths
     static constexpr double fine_tolerance = 3e-6, thin_tolerance = 2e-6;  // shares of the error of normal scores, 1e-5
 
     bool is_bounded() const { return options_.target == Target::bounded; }
@@ -392,13 +394,16 @@ class MapBuilder {
             set_ranks();
             return lines_through_values(map, 1, false);
         }
+        if (relative > (is_score() ? sparse_range / 4 : sparse_range) && lines_in_clusters(map, bandwidth, value_error)) return;
         if (relative > max_intervals) {
-            if (!is_bounded()) return lines_beyond_values(map, bandwidth, value_error);
             std::vector<double> positions(scaled_.column().n);
             for (std::size_t k = 0; k < positions.size(); ++k) positions[k] = scaled_.position(k);
             integrate_at(positions, bandwidth);
-            const double total = value_.back() - value_.front();
-            return lines_through_values(map, 2 * value_error / total, true);
+            const double total = is_bounded() ? value_.back() - value_.front() : scaled_.weight;
+            lines_through_values(map, (is_bounded() ? 2 : 1) * value_error / total * scaled_.weight, true);
+            // Beyond the values, the kernel cdf is somewhere between its levels at the ends and its limits.
+            if (!is_bounded()) add_error(map, std::max(map.low_level - map.floor, map.ceiling - map.high_level));
+            return;
         }
         const double density_error = (relative_width * relative_width * relative_width * kernel.max_fourth_derivative / 24 +
                                       density_rounding * rounding) / bandwidth;
@@ -407,32 +412,87 @@ class MapBuilder {
         else build_open_cubics(map, bandwidth, value_error, density_error);
     }
 
-    // As lines_through_values, and from there on as far as the kernel reaches.
-    void lines_beyond_values(ColumnMap& map, double bandwidth, double value_error) {
-        constexpr std::size_t n_beyond = 64;
-        const std::size_t n = scaled_.column().n;
-        const double step = reach_ * bandwidth * options_.kernel.scale / n_beyond;
-        std::vector<double> positions(n + 2 * n_beyond);
-        for (std::size_t k = 0; k < n; ++k) positions[n_beyond + k] = scaled_.position(k);
-        for (std::size_t k = 1; k <= n_beyond; ++k) {
-            positions[n_beyond - k] = -static_cast<double>(k) * step;
-            positions[n_beyond + n + k - 1] = positions[n_beyond + n - 1] + static_cast<double>(k) * step;
+    // Values further apart than the kernel reaches belong to different clusters; nothing happens between these.
+    struct Cluster {
+        double first, last, share;  // its ends, and its part of the weight
+    };
+
+    std::vector<Cluster> find_clusters(double reach) const {
+        std::vector<Cluster> clusters;
+        for (std::size_t k = 0; k < scaled_.column().n; ++k) {
+            const double at = scaled_.position(k), share = scaled_.mass(k) / scaled_.weight;
+            if (clusters.empty() || at - clusters.back().last > 2 * reach) {
+                clusters.push_back({at, at, share});
+            } else {
+                clusters.back().last = at;
+                clusters.back().share += share;
+            }
+        }
+        return clusters;
+    }
+
+    // Where a few values lie far from all others, the range has too many bandwidths for regular knots: straight lines between
+    // knots in the reach of clusters only. Return whether these are few enough.
+    bool lines_in_clusters(ColumnMap& map, double bandwidth, double value_error) {
+        const double reach = reach_ * bandwidth * options_.kernel.scale + width_;
+        const double curvature = bounds_.largest[1] / (bandwidth * bandwidth), beyond = 1e-9 * bounds_.tail_ratio[1] / (bandwidth * bandwidth);
+        const std::vector<Cluster> clusters = find_clusters(reach);
+        std::vector<double> knots, positions, curvatures;
+        for (const Cluster& cluster : clusters) {
+            const double from = cluster.first - (is_bounded() && positions.empty() ? 0 : reach);
+            const double to = cluster.last + (is_bounded() && &cluster == &clusters.back() ? 0 : reach);
+            const double wanted = is_score() ? score_line_step * bandwidth : std::sqrt(8 * options_.tolerance / (curvature * cluster.share));
+            const double n = std::ceil((to - from) / std::min(wanted, 0.25 * bandwidth));
+            if (!(static_cast<double>(positions.size()) + n < max_intervals)) return false;
+            for (double i = 0; i <= n; ++i) {
+                // The integral is taken at the knots themselves, which are rounded numbers.
+                const double wanted_place = n > 0 ? from + (to - from) * (i / n) : from;
+                double knot = std::ldexp(wanted_place, -scaled_.shift) + map.low;
+                if (is_bounded()) knot = std::min(knot, map.high);
+                if (!std::isfinite(knot) || (!knots.empty() && !(knot > knots.back()))) continue;
+                knots.push_back(knot);
+                positions.push_back(std::ldexp(knot, scaled_.shift) - scaled_.low);
+                curvatures.push_back(i < n ? curvature * cluster.share + beyond : infinity);
+            }
+        }
+        if (knots.size() < 2 || !(knots.back() - knots.front() < infinity)) return false;
+        if (is_bounded()) {
+            knots.back() = map.high;
+            positions.back() = scaled_.range;
         }
         integrate_at(positions, bandwidth, true);
+        const double first = is_bounded() ? value_.front() : 0, total = is_bounded() ? value_.back() - first : scaled_.weight;
         map.knots.clear();
         map.levels.clear();
-        for (std::size_t k = 0; k < positions.size(); ++k) {
-            const double knot = std::ldexp(positions[k], -scaled_.shift) + map.low;
-            const double level = level_of(value_[k] / scaled_.weight, upper_[k] / scaled_.weight);
-            if (!std::isfinite(knot) || !std::isfinite(level) || (!map.knots.empty() && knot <= map.knots.back())) continue;
-            map.knots.push_back(knot);
+        double worst = 0;
+        const auto n = positions.size();
+        for (std::size_t i = 0; i < n; ++i) {
+            const double lower = (value_[i] - first) / total, upper = is_bounded() ? 1 - lower : upper_[i] / total;
+            // One knot beyond largest_score is enough.
+            if (is_score() && ((i + 1 < n && value_[i + 1] / total < lowest_tail) || (i > 0 && upper_[i - 1] / total < lowest_tail))) continue;
+            const double least = is_score() ? 0.1 * lowest_tail : 0;
+            const double level = is_bounded() ? stretched(std::clamp(lower, 0.0, 1.0)) : level_of(std::max(lower, least), std::max(upper, least));
+            if (!map.knots.empty()) worst = std::max(worst, line_error(map.levels.back(), level, positions, curvatures, i, bandwidth, total));
+            map.knots.push_back(knots[i]);
             map.levels.push_back(level);
         }
-        if (map.knots.size() < 2 || !(map.knots.back() - map.knots.front() < infinity)) return set_straight(map, 1);
+        if (map.knots.size() < 2) return false;
         map.low = map.knots.front();
         map.high = map.knots.back();
-        const double score_error = bounds_.knot_errors(std::min(width_ / bandwidth, 1e60), n_, scaled_.range / bandwidth).value;
-        finish_values(map, is_score() ? score_error : value_error * stretch(), true);
+        const double share = total / scaled_.weight;
+        const double at_knots = is_score() ? bounds_.knot_errors(std::min(width_ / bandwidth, 1e60), n_, scaled_.range / bandwidth).value
+                                           : stretch() * (is_bounded() ? 2 : 1) * value_error / share;
+        finish_values(map, worst + at_knots, false);
+        return true;
+    }
+
+    // The error of the line from the knot before to knot i: the rise at most, or what the curvature allows.
+    double line_error(double before, double level, const std::vector<double>& positions, const std::vector<double>& curvatures, std::size_t i,
+                      double bandwidth, double total) const {
+        const double step = positions[i] - positions[i - 1], rise = std::max(level - before, 0.0);
+        if (!is_score()) return std::min(rise, step * step / 8 * stretch() * curvatures[i - 1] * scaled_.weight / total);
+        const double second = bounds_.second_derivative(before, level) / (bandwidth * bandwidth);
+        return std::min(rise, curvatures[i - 1] < infinity ? step * step / 8 * second : infinity);
     }
 
     // The cells from which the integral is taken: those of the grid that the bandwidth calls for, into which values and narrower

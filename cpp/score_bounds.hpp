@@ -79,6 +79,14 @@ class ScoreBounds {
                2 * size * second * second + 2 * turn * third;
     }
 
+    // A bound on |z''| between two scores.
+    double second_derivative(double one, double other) const {
+        const double size = std::max(std::fabs(one), std::fabs(other)), density = normal_density(size);
+        const double mills = mills_ratio_bound(one < 0 && other > 0 ? 0.0 : std::min(std::fabs(one), std::fabs(other)));
+        const double first = std::min(largest[0] / density, tail_ratio[0] * mills);
+        return std::min(largest[1] / density, tail_ratio[1] * mills) + size * first * first;
+    }
+
     // The step of knots with which cubics have an error of at most `tolerance`, where scores do not rise by more than usual.
     double step(double tolerance) const {
         double worst = 0;

@@ -19,7 +19,13 @@ from kdi._integral.maps import (
     build_linear_map,
     unit_and_scale,
 )
-from kdi._integral.numpy_open_maps import build_open_map, levels_of, lines_beyond_values, with_end_levels
+from kdi._integral.numpy_open_maps import (
+    SPARSE_RANGE,
+    build_open_map,
+    levels_of,
+    lines_in_clusters,
+    with_end_levels,
+)
 from kdi._integral.score_bounds import LARGEST_SCORE, SPREAD_SENSITIVITY, normal_density
 from kdi._numerics.backend import core
 from kdi._numerics.kernels import Kernel
@@ -187,16 +193,20 @@ def _map_at(
     if integral.value_error > 0.01 * (least_total(kernel, relative) if is_bounded else 0.5):
         # Cells much wider than the kernel, as when alpha was lowered between two chunks: the only bound is 1.
         return _lines_through_values(sketch, _ranks(scaled), scaled.weight, 1.0, False, options)
-    if relative > MAX_INTERVALS and is_bounded:
-        ranks, _ = integral.at(scaled.offsets)
-        error = 2 * integral.value_error / float(ranks[-1] - ranks[0])
-        return _lines_through_values(sketch, ranks, 1.0, error, True, options)
-    ends = np.array([sketch.minimum, sketch.maximum])
+    if relative > (SPARSE_RANGE / 4 if options.target == "score" else SPARSE_RANGE):
+        lines = lines_in_clusters(sketch, scaled, shift, integral, options)
+        if lines is not None:
+            return _lines_through(*lines, False, options)
     if relative > MAX_INTERVALS:
-        knots, levels, error = lines_beyond_values(sketch, scaled, shift, integral, kernel, options)
-        if len(knots) < 2 or not knots[-1] - knots[0] < inf:
-            return _straight_map(ends, 1.0, options)
-        return _lines_through(knots, levels, error, True, options)
+        ranks, _ = integral.at(scaled.offsets)
+        error = 2 * integral.value_error / float(ranks[-1] - ranks[0]) if is_bounded else integral.value_error
+        built = _lines_through_values(sketch, ranks, 1.0, error, True, options)
+        if is_bounded:
+            return built
+        # Beyond the values, the kernel cdf is somewhere between its levels at the ends and its limits.
+        beyond = max(built.low_level - built.floor, built.ceiling - built.high_level)
+        return replace(built, error=min(built.error + beyond, worst_error(options)))
+    ends = np.array([sketch.minimum, sketch.maximum])
     if not is_bounded:
         opened = build_open_map(sketch, scaled, shift, integral, options)
         return _straight_map(ends, 1.0, options) if opened is None else opened

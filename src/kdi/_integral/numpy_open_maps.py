@@ -7,7 +7,8 @@ exponentially (cdf) or is a straight line (score).
 from __future__ import annotations
 
 from dataclasses import replace
-from math import ceil, exp, fmod, inf, isfinite, nextafter
+from math import ceil, exp, fmod, inf, isfinite, nextafter, sqrt
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
@@ -31,7 +32,8 @@ MAX_FINE_KNOTS = 2**19
 FINE_TOLERANCE, THIN_TOLERANCE = 3e-6, 2e-6  # shares of the error of normal scores, 1e-5
 MOST_MERGED = 16  # fine knots to one knot of the map
 FEW_CELLS = 8  # which need no knots parallel to them
-KNOTS_BEYOND = 64  # of straight lines, on either side
+SPARSE_RANGE = 2.0**15  # in bandwidths, from which on clusters are looked for
+SCORE_LINE_STEP = 0.01  # of the lines of normal scores, in bandwidths
 LEAST_TAILS = {"gaussian": 1e-11, "polyexp": 1e-300}  # of the kernel cdf; smaller ones may have lost their digits
 
 
@@ -65,25 +67,80 @@ def with_end_levels(built: ColumnMap, options: MapOptions) -> ColumnMap:
     return replace(built, low_level=low_level, high_level=high_level, floor=floor, ceiling=ceiling)
 
 
-def lines_beyond_values(
-    sketch: Sketch, scaled: Sketch, shift: int, integral: Integral, kernel: Kernel, options: MapOptions
-) -> tuple[Float64Array, Float64Array, float]:
-    """Return knots and levels at the values and beyond, as far as the kernel reaches, and the error at the knots."""
-    step = kernel_reach(kernel) * integral.bandwidth * kernel.scale / KNOTS_BEYOND
-    beyond = np.arange(1, KNOTS_BEYOND + 1) * step
-    inner = scaled.offsets
-    positions: Float64Array = np.concatenate([-beyond[::-1], inner, inner[-1] + beyond], dtype=np.float64)
+def find_clusters(positions: Float64Array, mass: Float64Array, reach: float) -> tuple[Any, ...]:
+    """Return the first and the last position of each cluster, and its share of the weight.
+
+    Values further apart than the kernel reaches belong to different clusters; nothing happens between these.
+    """
+    starts = np.concatenate([[0], np.flatnonzero(np.diff(positions) > 2 * reach) + 1])
+    ends = np.append(starts[1:], len(positions)) - 1
+    return positions[starts], positions[ends], np.add.reduceat(mass, starts) / mass.sum()
+
+
+def lines_in_clusters(
+    sketch: Sketch, scaled: Sketch, shift: int, integral: Integral, options: MapOptions
+) -> tuple[Float64Array, Float64Array, float] | None:
+    """Return knots and levels in the reach of clusters of values only, and the error; None where they are too many.
+
+    Where a few values lie far from all others, the range has too many bandwidths for regular knots.
+    """
+    kernel, bandwidth, is_score = integral.kernel, integral.bandwidth, options.target == "score"
+    bounds, is_bounded, stretch = ScoreBounds(kernel), options.target == "bounded", options.ceiling - options.floor
+    reach = kernel_reach(kernel) * bandwidth * kernel.scale + integral.width
+    curvature, beyond = bounds.largest[1] / bandwidth**2, 1e-9 * bounds.tail_ratio[1] / bandwidth**2
+    firsts, lasts, shares = find_clusters(scaled.offsets, scaled.moments[:, 0], reach)
+    parts, curvatures, n_knots = [], [], 0.0
+    for k, (first, last, share) in enumerate(zip(firsts, lasts, shares, strict=True)):
+        start = first - (0.0 if is_bounded and k == 0 else reach)
+        end = last + (0.0 if is_bounded and k == len(firsts) - 1 else reach)
+        wanted = SCORE_LINE_STEP * bandwidth if is_score else sqrt(8 * options.tolerance / (curvature * share))
+        n = ceil((end - start) / min(wanted, 0.25 * bandwidth))
+        n_knots += n + 1
+        if not n_knots - 1 < MAX_INTERVALS:
+            return None
+        parts.append(start + (end - start) * (np.arange(n + 1) / max(n, 1)))
+        curvatures.append(np.append(np.full(n, curvature * share + beyond), inf))
+    positions, bends = np.concatenate(parts), np.concatenate(curvatures)
+    with np.errstate(over="ignore"):
+        knots = np.ldexp(positions, -shift) + sketch.minimum
+    if is_bounded:
+        knots = np.minimum(knots, sketch.maximum)
+    rising = np.isfinite(knots) & np.append(True, knots[1:] > np.maximum.accumulate(knots)[:-1])
+    knots, bends = knots[rising], bends[rising]
+    if len(knots) < 2 or not knots[-1] - knots[0] < inf:
+        return None
+    if is_bounded:
+        knots[-1] = sketch.maximum
+    # The integral is taken at the knots themselves, which are rounded numbers.
+    positions = np.ldexp(knots, shift) - np.ldexp(sketch.minimum, shift)
+    if is_bounded:
+        positions[-1] = scaled.range
     lower, upper, _ = _tails(integral, positions)
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        knots, levels = np.ldexp(positions, -shift) + sketch.minimum, levels_of(lower, upper, options)
-    good = np.isfinite(knots) & np.isfinite(levels)
-    knots, levels = knots[good], levels[good]
-    rising = np.concatenate([[True], knots[1:] > np.maximum.accumulate(knots)[:-1]]) if len(knots) else good[:0]
-    if options.target != "score":
-        return knots[rising], levels[rising], integral.value_error * (options.ceiling - options.floor)
-    width, relative_range = min(integral.width / integral.bandwidth, 1e60), scaled.range / integral.bandwidth
-    error, _ = ScoreBounds(kernel).knot_errors(width, len(integral.positions), relative_range)
-    return knots[rising], levels[rising], error
+    base, total = (float(lower[0]), float(lower[-1] - lower[0])) if is_bounded else (0.0, 1.0)
+    lower = (lower - base) / total
+    kept = np.ones(len(knots), dtype=bool)
+    if is_bounded:
+        levels = options.floor + stretch * np.clip(lower, 0.0, 1.0)
+    else:
+        least = 0.1 * LOWEST_TAIL if is_score else 0.0
+        levels = levels_of(np.maximum(lower, least), np.maximum(upper, least), options)
+    if is_score:  # one knot beyond LARGEST_SCORE is enough
+        kept[:-1] &= lower[1:] >= LOWEST_TAIL
+        kept[1:] &= upper[:-1] >= LOWEST_TAIL
+    places = np.flatnonzero(kept)
+    if len(places) < 2:
+        return None
+    before, after, steps = levels[places[:-1]], levels[places[1:]], np.diff(positions)[places[1:] - 1]
+    rises, bends = np.maximum(after - before, 0.0), bends[places[1:] - 1]
+    if is_score:
+        bends = np.where(bends < inf, bounds.second_derivative(before, after) / bandwidth**2, inf)
+        width, relative_range = min(integral.width / bandwidth, 1e60), scaled.range / bandwidth
+        at_knots, _ = bounds.knot_errors(width, len(integral.positions), relative_range)
+    else:
+        bends = bends * (stretch / total)
+        at_knots = stretch * (2 if is_bounded else 1) * integral.value_error / total
+    error = float(np.minimum(rises, steps**2 / 8 * bends).max()) + at_knots
+    return knots[places], levels[places], error
 
 
 def build_open_map(

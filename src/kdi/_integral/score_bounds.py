@@ -104,6 +104,17 @@ class ScoreBounds:
             + 2 * turn * third
         )
 
+    def second_derivative(self, one: Float64Array, other: Float64Array) -> Float64Array:
+        """Bound |z''| between two scores."""
+        size = np.maximum(np.abs(one), np.abs(other))
+        least = np.where((one < 0) & (other > 0), 0.0, np.minimum(np.abs(one), np.abs(other)))
+        density, mills = normal_density(size), mills_ratio_bound(least)
+        first, second = (
+            np.minimum(most / density, ratio * mills)
+            for most, ratio in zip(self.largest[:2], self.tail_ratio[:2], strict=True)
+        )
+        return np.asarray(second + size * first**2)
+
     def step(self, tolerance: float) -> float:
         """Return the step with which cubics have an error of at most `tolerance`, if scores rise no more than usual."""
         scores = np.repeat(np.arange(0, LARGEST_SCORE + 0.25, 0.5), 2)
