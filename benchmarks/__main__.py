@@ -13,6 +13,7 @@ from benchmarks import (
     engines,
     explorer,
     memory,
+    options,
     paths,
     scaling,
     shares,
@@ -28,7 +29,7 @@ from benchmarks.rounds import timed
 BENCHMARKS: dict[str, ModuleType] = {
     module.__name__.rpartition(".")[2]: module
     for module in (
-        *(speed, shares, memory, start, scaling, threads),
+        *(speed, shares, options, memory, start, scaling, threads),
         *(paths, correlation, clustering, stream, engines, explorer),
     )
 }
