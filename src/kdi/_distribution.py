@@ -8,15 +8,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kdi._integral.bandwidth import bandwidth_factor
+from kdi._integral.build import build_map
 from kdi._integral.integral import Integral
-from kdi._integral.maps import PackedMaps, inverse
-from kdi._integral.numpy_maps import build_cubic_map
+from kdi._integral.maps import LinearMap, MapOptions, PackedMaps, inverse
 from kdi._numerics.kernels import Kernel, get_kernel
-from kdi._sketch.columns import sketch_array
+from kdi._sketch.columns import scan_columns, sketch_array, with_robust_spread
 from kdi._sketch.sketch import Sketch, unit_sketch
 from kdi._utils.public import public_in
-from kdi._utils.typing import BandwidthRule, Float64Array, KernelName
-from kdi._utils.validation import as_column, as_weights, check_some_weight
+from kdi._utils.typing import BandwidthRule, Float64Array, KernelName, Spread
+from kdi._utils.validation import as_column, as_weights, check_some_weight, check_spread
 
 MIN_BANDWIDTH = 1e-290  # in units of the range: distances in units of a smaller bandwidth would overflow
 REACH = 1e4  # bandwidths beyond which no kernel has any weight that a float64 can show
@@ -31,17 +31,20 @@ class KDE1D:
     x : array-like of shape (n,), or Sketch
         The values; NaN is left out. A sketch represents the values that were added to it.
     alpha : float, "scott" or "silverman", default="scott"
-        Bandwidth in units of the standard deviation (ddof=0); the rules are those of `scipy.stats.gaussian_kde`.
+        Bandwidth in units of `spread`; the rules are those of `scipy.stats.gaussian_kde`.
     kernel : {"gaussian", "polyexp"}, default="gaussian"
     order : int, default=4
         Order of a polyexp kernel.
     weights : array-like of shape (n,), optional
         A weight of 2 repeats a value, a weight of 0 removes it.
+    spread : {"std", "robust"}, default="std"
+        The standard deviation (ddof=0), or the smaller of it and the interquartile range / 1.349, as in
+        `KDITransformer`.
 
     Attributes
     ----------
     alpha, bandwidth : float
-        The bandwidth factor, and the bandwidth: alpha times the standard deviation.
+        The bandwidth factor, and the bandwidth: alpha times the spread.
     n : float
         Sum of the weights.
     error_bound : float
@@ -50,7 +53,7 @@ class KDE1D:
     Notes
     -----
     The data is read twice, to make a sketch. `pdf`, `cdf` and `sf` sort the points and sum over the sketch by the
-    filters of `KDITransformer`. `ppf` inverts `cdf` by Newton's method.
+    filters of `KDITransformer`, whose `bounded=False` maps values to `cdf`. `ppf` inverts `cdf` by Newton's method.
 
     Examples
     --------
@@ -70,11 +73,14 @@ class KDE1D:
         kernel: KernelName = "gaussian",
         order: int = 4,
         weights: ArrayLike | None = None,
+        spread: Spread = "std",
     ) -> None:
         chosen = get_kernel(kernel, order)
+        check_spread(spread)
         if isinstance(x, Sketch) and weights is not None:
             raise ValueError("weights must be None where x is a sketch; pass them to Sketch.from_values.")
-        sketch = x if isinstance(x, Sketch) else _sketch(x, alpha, chosen, weights)
+        robust = spread == "robust"
+        sketch = x if isinstance(x, Sketch) else _sketch(x, alpha, chosen, weights, robust)
         factor = bandwidth_factor(alpha, sketch.weight)
         if not 0 < factor < np.inf and sketch.count:
             raise ValueError(f"alpha must be positive and finite for a density, got {alpha!r}.")
@@ -82,7 +88,8 @@ class KDE1D:
             raise ValueError(f"x must hold at least two different values of finite range, got {sketch!r}.")
         # Positions and densities are computed in units of 2**-shift, so that no magnitude is special.
         scaled, self._shift = unit_sketch(sketch)
-        bandwidth = factor * scaled.std
+        deviation, deviation_error, _ = scaled.robust_spread if robust else (scaled.std, 0.0, 0.0)
+        bandwidth = factor * deviation
         if not MIN_BANDWIDTH < bandwidth < 1 / MIN_BANDWIDTH:
             raise ValueError(
                 "alpha and weights must give a bandwidth that is not lost in rounding, "
@@ -90,9 +97,9 @@ class KDE1D:
             )
         with np.errstate(over="ignore"):
             self.alpha, self.n, self.bandwidth = factor, sketch.weight, float(np.ldexp(bandwidth, -self._shift))
-        self._integral = Integral.from_sketch(scaled, chosen, bandwidth)
+        self._scaled, self._integral = scaled, Integral.from_sketch(scaled, chosen, bandwidth)
         self._low = sketch.minimum
-        self.error_bound = min(self._integral.value_error, 1.0)
+        self.error_bound = min(self._integral.value_error + deviation_error, 1.0)  # |d cdf / d log h| is below 1
 
     def pdf(self, x: ArrayLike) -> Float64Array:
         """Compute the density at x."""
@@ -133,11 +140,9 @@ class KDE1D:
 
     @cached_property
     def _maps(self) -> PackedMaps:
-        """The cdf as the map of one column, as far out as its tails exceed 1e-12."""
-        kernel = self._integral.kernel
-        reach = (40 + 4 * kernel.order if kernel.order else 7) * kernel.scale * self._integral.bandwidth
-        length = self._integral.high - self._integral.low
-        return PackedMaps.pack([build_cubic_map(self._integral, -reach, length + reach)])
+        """The cdf as the map of one column."""
+        kernel, bandwidth = self._integral.kernel, self._integral.bandwidth
+        return PackedMaps.pack([build_map(self._scaled, kernel, bandwidth, MapOptions(target="cdf"))])
 
     def _evaluate(self, x: ArrayLike) -> tuple[Float64Array, Float64Array]:
         points = np.asarray(x, dtype=float)
@@ -160,7 +165,10 @@ class KDE1D:
     def _quantiles(self, share: Float64Array) -> Float64Array:
         """Solve cdf(x) = share by Newton's method, within the interval of the map that contains the solution."""
         column_map, low = self._maps[0], self._integral.low
-        knots = column_map.low - low + np.arange(column_map.n_knots) / column_map.scale
+        if isinstance(column_map, LinearMap):
+            knots = column_map.knots - low
+        else:
+            knots = column_map.low - low + np.arange(column_map.n_knots) / column_map.scale / column_map.unit
         levels = _at(self._integral, knots)[0]
         upper = np.clip(np.searchsorted(levels, share, side="right"), 1, len(levels) - 1)
         bandwidth = self._integral.bandwidth
@@ -191,7 +199,9 @@ def _at(integral: Integral, offsets: Float64Array) -> tuple[Float64Array, Float6
     return cdf, pdf
 
 
-def _sketch(x: ArrayLike, alpha: float | BandwidthRule, kernel: Kernel, weights: ArrayLike | None) -> Sketch:
+def _sketch(
+    x: ArrayLike, alpha: float | BandwidthRule, kernel: Kernel, weights: ArrayLike | None, robust: bool
+) -> Sketch:
     column = as_column(x, "x")
     mass = as_weights(weights, len(column), "weights")
     check_some_weight(mass, "weights")
@@ -199,4 +209,9 @@ def _sketch(x: ArrayLike, alpha: float | BandwidthRule, kernel: Kernel, weights:
     def factors(weights: Float64Array) -> Float64Array:
         return np.array([bandwidth_factor(alpha, float(weights[0]))])
 
-    return sketch_array(column[:, None], mass, kernel, factors)[0]
+    table = column[:, None]
+    if not robust:
+        return sketch_array(table, mass, kernel, factors)[0]
+    stats = scan_columns(table, mass)
+    whole, widest = with_robust_spread(stats, table, mass)
+    return sketch_array(table, mass, kernel, factors, stats=stats, whole=whole, widest=widest)[0]

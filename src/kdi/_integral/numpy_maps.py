@@ -210,7 +210,7 @@ def _map_at(
     if not is_bounded:
         opened = build_open_map(sketch, scaled, shift, integral, options)
         return _straight_map(ends, 1.0, options) if opened is None else opened
-    built = build_cubic_map(integral, 0.0, scaled.range, options)
+    built = _build_cubic_map(integral, options)
     unit, scale = unit_and_scale(built.scale, shift)
     with np.errstate(over="ignore"):
         slopes = np.ldexp([built.low_slope, built.high_slope], shift)
@@ -226,14 +226,9 @@ def _map_at(
     )
 
 
-def build_cubic_map(
-    integral: Integral,
-    first: float,
-    last: float,
-    options: MapOptions = DEFAULT_OPTIONS,
-) -> CubicMap:
-    """Build the cubics of an integral between two positions relative to the minimum."""
-    kernel, length, max_knots = integral.kernel, last - first, options.max_knots
+def _build_cubic_map(integral: Integral, options: MapOptions) -> CubicMap:
+    """Build the cubics of an integral between the extremes."""
+    kernel, length, max_knots = integral.kernel, integral.high - integral.low, options.max_knots
     floor, stretch = options.floor, options.ceiling - options.floor
     total_at_least = least_total(kernel, length / integral.bandwidth)
     step = integral.bandwidth * (384 * options.tolerance * total_at_least / kernel.max_fourth_derivative) ** 0.25
@@ -244,9 +239,9 @@ def build_cubic_map(
         step = length / (max_knots - 1)
     n = max(ceil(length / step * (1 - 1e-12)), 1)
     # The last knot may lie beyond the end, so the end itself is evaluated too, and then dropped.
-    offsets = np.arange(n + 2) * step + first
+    offsets = np.arange(n + 2) * step
     # Where the two differ by a rounding only, the knot must not come first: the filters need ascending knots.
-    offsets[n:] = first + length, max(first + n * step, first + length)
+    offsets[n:] = length, max(n * step, length)
     values, densities = integral.at(offsets)
     total = float(values[n] - values[0])
     low_slope, high_slope = bounded_slopes(stretch * densities[[0, n]] / total, length).tolist()
@@ -257,8 +252,7 @@ def build_cubic_map(
     shape_error = hermite_error + integral.density_error * step / 4
     coefficients, worst = core.cubics(levels, slopes, stretch * shape_error / total)
     error = worst / stretch + 2 * integral.value_error / total
-    low, high = (integral.low + first, integral.low + last) if first else (integral.low, integral.high)
-    built = CubicMap(low, high, low_slope, high_slope, 0.0, 1 / step, coefficients)
+    built = CubicMap(integral.low, integral.high, low_slope, high_slope, 0.0, 1 / step, coefficients)
     return cast(CubicMap, _limited(built, error, options))
 
 

@@ -32,6 +32,7 @@ from kdi._utils.errors import TableError
 from kdi._utils.threads import count_threads
 from kdi._utils.typing import Float64Array, FloatArray, KernelName, OutOfRange
 from kdi._utils.validation import (
+    SPREADS,
     as_numbers,
     as_table,
     as_weights,
@@ -39,6 +40,7 @@ from kdi._utils.validation import (
     check_finite,
     check_jobs,
     check_some_weight,
+    check_spread,
     column_names,
     n_dimensions,
     to_float,
@@ -68,7 +70,7 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     max_knots: int | None
     n_jobs: int | None
     copy: bool
-    _spreads: tuple[str, ...] = ("std", "robust")
+    _spreads: tuple[str, ...] = SPREADS
     _sketches: Sequence[Sketch]
     _maps: FeatureMaps | DeferredFeatures
 
@@ -307,8 +309,7 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             raise ValueError(f"output_distribution must be 'uniform' or 'normal', got {self.output_distribution!r}.")
         if not isinstance(self.bounded, bool | np.bool_):
             raise ValueError(f"bounded must be True or False, got {self.bounded!r}.")
-        if not isinstance(self.spread, str) or self.spread not in self._spreads:
-            raise ValueError(f"spread must be one of {list(self._spreads)}, got {self.spread!r}.")
+        check_spread(self.spread, self._spreads)
         check_feature_range(self.feature_range, self.output_distribution)
         if not isinstance(self.out_of_range, str) or self.out_of_range not in OUT_OF_RANGE:
             raise ValueError(f"out_of_range must be one of {list(OUT_OF_RANGE)}, got {self.out_of_range!r}.")

@@ -30,7 +30,7 @@ from kdi._tuning.targets import TASKS, Task, are_labels, as_target, target_matri
 from kdi._utils.public import public_in
 from kdi._utils.threads import count_threads
 from kdi._utils.typing import Float64Array, FloatArray, Int64Array, KernelName, OutOfRange, Spread
-from kdi._utils.validation import check_finite, is_integer
+from kdi._utils.validation import SPREADS, check_finite, is_integer
 
 MOST_WEIGHT = 1e100  # squares of sums of larger weights could overflow
 KEPT_VALUES = 2**25  # values of candidate columns that may be cached: 256 MB
@@ -127,7 +127,7 @@ class KDITransformerCV(BaseKDITransformer):
     array([0.05, 2.2 ])
     """
 
-    _spreads = ("std", "robust", "auto")
+    _spreads = (*SPREADS, "auto")
 
     def __init__(
         self,

@@ -16,6 +16,7 @@ from kdi._utils.typing import Float64Array, FloatArray
 
 NO_ROWS = "Found array with 0 sample(s) (shape=(0, {})) while a minimum of 1 is required."
 
+SPREADS = ("std", "robust")
 SAFE_EXPONENT = 400  # powers of two up to this one, squared and summed, stay far from overflow and underflow
 
 
@@ -198,6 +199,12 @@ def n_dimensions(value: Any) -> int:
         return np.ndim(value)
     except ValueError:
         return 1
+
+
+def check_spread(spread: Any, allowed: tuple[str, ...] = SPREADS) -> None:
+    """Raise unless a spread is one of those that are allowed."""
+    if not isinstance(spread, str) or spread not in allowed:
+        raise ValueError(f"spread must be one of {list(allowed)}, got {spread!r}.")
 
 
 def is_integer(value: Any) -> bool:
