@@ -127,7 +127,9 @@ class ScaledColumn {
         keeps_values = false;
         if (!is_robust || width > widest_cell) return;
         const QuartileRange quartiles =
-            quartile_range({column_->values, column_->is_exact ? nullptr : column_->cells, moments_, column_->n, column_->exponent}, shift);
+            quartile_range({column_->is_exact ? column_->values : nullptr, column_->is_exact ? nullptr : column_->cells, moments_,
+                            column_->n, column_->exponent},
+                           shift);
         spread_exponent = quartiles.exponent;
         keeps_values = !quartiles.exponent;
         if (!(quartiles.range > 0)) return;  // as where more than half of the values are equal

@@ -30,6 +30,9 @@ CONFIGURATIONS = [
     KDITransformer(np.inf, out_of_range="linear"),
     KDITransformer(max_knots=20, n_jobs=2),
     KDITransformer(output_distribution="normal", out_of_range="linear"),
+    KDITransformer(bounded=False),
+    KDITransformer(0, bounded=False, spread="robust", feature_range=(-1, 1)),
+    KDITransformer(bounded=False, output_distribution="normal", spread="robust"),
 ]
 FEW = [0.05, 0.3, 1.0, 4.0]
 TUNED = [
