@@ -107,10 +107,12 @@ class TestHashOfSources:
 
     def test_keys_contain_it(self, package, monkeypatch):
         monkeypatch.setattr(kdi, "__file__", str(package[0] / "__init__.py"))
-        keys = []
+        keys, others = [], []
         for _ in range(2):
             progress.kdi_sources.cache_clear()
             keys.append(progress.task_key(__file__, "a task"))
+            others.append(progress.task_key(__file__, "a task", kdi_matters=False))
             (package[0] / "_integral" / "maps.py").write_text("")
         progress.kdi_sources.cache_clear()  # the next call hashes the package itself
         assert keys[0] != keys[1]
+        assert others[0] == others[1]  # of a task that measures others only
