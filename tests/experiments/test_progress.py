@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -44,21 +45,15 @@ class TestCachedRows:
         assert not path.exists()
 
     def test_processes_give_rows_in_order(self, tmp_path):
-        tasks = [progress.Task(f"{number}", 1.0, Numbered(number), f"{number}") for number in range(5)]
+        tasks = [
+            progress.Task(f"{number}", 1.0, partial(list, [{"number": number}]), f"{number}") for number in range(5)
+        ]
         path = tmp_path / "rows.jsonl"
         with progress.cached_rows(path):
             rows = progress.run(tasks, n_jobs=2)
         assert rows == [{"number": number} for number in range(5)]
         lines = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
         assert {line["key"] for line in lines} == {f"{number}" for number in range(5)}
-
-
-class Numbered:
-    def __init__(self, number):
-        self.number = number
-
-    def __call__(self):
-        return [{"number": self.number}]
 
 
 class TestHashOfSources:
