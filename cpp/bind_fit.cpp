@@ -1,4 +1,5 @@
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "arrays.hpp"
@@ -57,6 +58,8 @@ nb::tuple pack_maps(Columns& columns, GetMap get) {
         number([](const ColumnMap& m) { return m.low; }), number([](const ColumnMap& m) { return m.high; }),
         number([](const ColumnMap& m) { return m.unit; }), number([](const ColumnMap& m) { return m.scale; }),
         number([](const ColumnMap& m) { return m.low_slope; }), number([](const ColumnMap& m) { return m.high_slope; }),
+        number([](const ColumnMap& m) { return m.low_level; }), number([](const ColumnMap& m) { return m.high_level; }),
+        number([](const ColumnMap& m) { return m.floor; }), number([](const ColumnMap& m) { return m.ceiling; }),
         to_numpy(std::move(start), {n_columns}), to_numpy(std::move(n_knots), {n_columns}),
         to_numpy(std::move(coefficients), {static_cast<std::size_t>(n_rows), 4}), to_numpy(std::move(knots), {points}),
         to_numpy(std::move(levels), {points}), to_numpy(std::move(guide), {points}),
@@ -79,19 +82,28 @@ nb::tuple pack_sketches(Columns& columns, GetKeys get_keys, GetMoments get_momen
         to_numpy(std::move(values), {n_values}), to_numpy(std::move(masses), {n_values}));
 }
 
-void require_options(const MapOptions& options) {
+// What users choose: the kernel (order, scale, peak, max_fourth_derivative), max_knots, tolerance, target, is_robust, floor, ceiling.
+using Options = std::tuple<int, double, double, double, double, double, int, bool, double, double>;
+
+MapOptions map_options(const Options& given) {
+    const auto& [order, scale, peak, max_fourth_derivative, max_knots, tolerance, target, is_robust, floor, ceiling] = given;
+    require(target >= 0 && target <= 2, "target must be 0, 1 or 2");
+    const MapOptions options{{order, scale, peak, max_fourth_derivative}, max_knots, tolerance, static_cast<Target>(target), is_robust,
+                             floor, ceiling};
     require_order(options.kernel.order);
     require_positive(options.kernel.scale, "scale must be positive and finite");
     require_positive(options.kernel.peak, "peak must be positive and finite");
     require_positive(options.kernel.max_fourth_derivative, "max_fourth_derivative must be positive and finite");
     require(options.max_knots >= 2, "max_knots must be at least 2");
     require_positive(options.tolerance, "tolerance must be positive and finite");
+    require(std::isfinite(floor) && std::isfinite(ceiling), "floor and ceiling must be finite");
+    require_positive(ceiling - floor, "floor must be below the ceiling, and the difference must be finite");
+    return options;
 }
 
 // The statistics of the first pass, one row each; the bandwidth factors; the sketches; and the maps.
 template <class Number>
-nb::tuple fit_table(Array2D<const Number> table, OptionalVector weights, Vector alphas, int order, double scale,
-                    double peak, double max_fourth_derivative, double max_knots, double tolerance, int n_threads) {
+nb::tuple fit_table(Array2D<const Number> table, OptionalVector weights, Vector alphas, const Options& given, int n_threads) {
     const auto rows = view(table);
     align_weights(weights, rows.n_rows);
     require_threads(n_threads);
@@ -101,8 +113,7 @@ nb::tuple fit_table(Array2D<const Number> table, OptionalVector weights, Vector 
         const double alpha = alphas.data()[j];
         require(!(alpha < 0) || alpha == scott || alpha == silverman, "alphas must be >= 0, rules or NaN");
     }
-    const FitOptions options{alphas.data(), {{order, scale, peak, max_fourth_derivative}, max_knots, tolerance}};
-    require_options(options.map);
+    const FitOptions options{alphas.data(), map_options(given)};
     TableFit<const Number> fit(rows, data_or_null(weights), options);
     {
         nb::gil_scoped_release release;
@@ -187,9 +198,8 @@ struct BuiltColumn {
 };
 
 // Build the maps of sketches; with `merge`, return the sketches too, no finer than their bandwidths need.
-nb::tuple build_maps(nb::tuple arrays, Vector minimum, Vector maximum, Vector counts, Vector factors, bool is_bandwidth, int order,
-                     double scale, double peak, double max_fourth_derivative, double max_knots, double tolerance, bool merge,
-                     int n_threads) {
+nb::tuple build_maps(nb::tuple arrays, Vector minimum, Vector maximum, Vector counts, Vector factors, bool is_bandwidth,
+                     const Options& given, bool merge, int n_threads) {
     if (arrays.size() != 7) throw std::invalid_argument("sketches must be seven arrays");
     PackedSketches sketches{array_from<Kinds>(arrays[0]),   array_from<Cells1D>(arrays[1]), array_from<Cells1D>(arrays[2]),
                                   array_from<Cells1D>(arrays[3]), array_from<Matrix>(arrays[4]),  array_from<Vector>(arrays[5]),
@@ -203,8 +213,7 @@ nb::tuple build_maps(nb::tuple arrays, Vector minimum, Vector maximum, Vector co
         require(!(factors.data()[j] < 0), "factors must be >= 0 or NaN");
     }
     sketches.check(n_columns, minimum.data(), maximum.data());
-    const MapOptions options{{order, scale, peak, max_fourth_derivative}, max_knots, tolerance};
-    require_options(options);
+    const MapOptions options = map_options(given);
     require_threads(n_threads);
     std::vector<ColumnSummary> summaries;
     std::size_t cell = 0, value = 0;
@@ -259,16 +268,15 @@ nb::tuple build_maps(nb::tuple arrays, Vector minimum, Vector maximum, Vector co
 
 template <class Number>
 void bind_table(nb::module_& m) {
-    m.def("fit", &fit_table<Number>, nb::arg("table").noconvert(), nb::arg("weights").none(), nb::arg("alphas"), nb::arg("order"), nb::arg("scale"), nb::arg("peak"), nb::arg("max_fourth_derivative"), nb::arg("max_knots"),
-          nb::arg("tolerance"), nb::arg("n_threads"));
+    m.def("fit", &fit_table<Number>, nb::arg("table").noconvert(), nb::arg("weights").none(), nb::arg("alphas"), nb::arg("options"),
+          nb::arg("n_threads"));
 }
 
 void bind_fit(nb::module_& m) {
     bind_table<double>(m);
     bind_table<float>(m);
     m.def("build_maps", &build_maps, nb::arg("sketches"), nb::arg("minimum"), nb::arg("maximum"), nb::arg("counts"),
-          nb::arg("factors"), nb::arg("is_bandwidth"), nb::arg("order"), nb::arg("scale"), nb::arg("peak"),
-          nb::arg("max_fourth_derivative"), nb::arg("max_knots"), nb::arg("tolerance"), nb::arg("merge"), nb::arg("n_threads"));
+          nb::arg("factors"), nb::arg("is_bandwidth"), nb::arg("options"), nb::arg("merge"), nb::arg("n_threads"));
 }
 
 }  // namespace kdi

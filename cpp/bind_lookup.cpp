@@ -15,17 +15,18 @@ using Flat = nb::ndarray<const Number, nb::ndim<1>, nb::c_contig, nb::device::cp
 class PackedArrays {
   public:
     PackedArrays(Flat<std::uint8_t> kind, Flat<double> low, Flat<double> high, Flat<double> unit, Flat<double> scale,
-                 Flat<double> low_slope, Flat<double> high_slope, Flat<std::int64_t> start, Flat<std::int64_t> n_knots,
-                 Matrix coefficients, Flat<double> knots, Flat<double> levels, Flat<std::int32_t> guide)
+                 Flat<double> low_slope, Flat<double> high_slope, Flat<double> low_level, Flat<double> high_level, Flat<double> floor,
+                 Flat<double> ceiling, Flat<std::int64_t> start, Flat<std::int64_t> n_knots, Matrix coefficients, Flat<double> knots, Flat<double> levels, Flat<std::int32_t> guide)
         : kind_(copy(kind)), start_(copy(start)), n_knots_(copy(n_knots)), guide_(copy(guide)),
-          numbers_{aligned(low), aligned(high), aligned(unit), aligned(scale), aligned(low_slope), aligned(high_slope), aligned(knots),
-                   aligned(levels)},
+          numbers_{aligned(low), aligned(high), aligned(unit), aligned(scale), aligned(low_slope), aligned(high_slope),
+                   aligned(low_level), aligned(high_level), aligned(floor), aligned(ceiling), aligned(knots), aligned(levels)},
           coefficients_(aligned(coefficients)),
           view{kind_.size(),         kind_.data(),         numbers_[0].data(),   numbers_[1].data(),   numbers_[2].data(),
-               numbers_[3].data(),   numbers_[4].data(),   numbers_[5].data(),   start_.data(),        n_knots_.data(),
-               coefficients_.data(), numbers_[6].data(),   numbers_[7].data(),   guide_.data()} {
+               numbers_[3].data(),   numbers_[4].data(),   numbers_[5].data(),   numbers_[6].data(),   numbers_[7].data(),
+               numbers_[8].data(),   numbers_[9].data(),   start_.data(),        n_knots_.data(),      coefficients_.data(),
+               numbers_[10].data(),  numbers_[11].data(),  guide_.data()} {
         const std::size_t n = view.n_features;
-        for (std::size_t k = 0; k < 6; ++k) require(numbers_[k].shape(0) == n, "numbers per feature must have one length");
+        for (std::size_t k = 0; k < 10; ++k) require(numbers_[k].shape(0) == n, "numbers per feature must have one length");
         require(start_.size() == n && n_knots_.size() == n, "numbers per feature must have one length");
         require(coefficients.shape(1) == 4, "coefficients must have four columns");
         require(levels.shape(0) == knots.shape(0) && guide.shape(0) == knots.shape(0), "knots, levels and guide must have one length");
@@ -55,7 +56,7 @@ class PackedArrays {
     const std::vector<std::uint8_t> kind_;
     const std::vector<std::int64_t> start_, n_knots_;
     const std::vector<std::int32_t> guide_;
-    const Flat<double> numbers_[8];
+    const Flat<double> numbers_[12];
     const Matrix coefficients_;
 
   public:
@@ -86,10 +87,13 @@ void bind_map(nb::module_& m, const char* name) {
 void bind_lookup(nb::module_& m) {
     nb::class_<PackedArrays>(m, "PackedMaps")
         .def(nb::init<Flat<std::uint8_t>, Flat<double>, Flat<double>, Flat<double>, Flat<double>, Flat<double>, Flat<double>,
-                      Flat<std::int64_t>, Flat<std::int64_t>, Matrix, Flat<double>, Flat<double>, Flat<std::int32_t>>(),
+                      Flat<double>, Flat<double>, Flat<double>, Flat<double>, Flat<std::int64_t>, Flat<std::int64_t>, Matrix,
+                      Flat<double>, Flat<double>, Flat<std::int32_t>>(),
              nb::arg("kind").noconvert(), nb::arg("low").noconvert(), nb::arg("high").noconvert(), nb::arg("unit").noconvert(),
-             nb::arg("scale").noconvert(), nb::arg("low_slope").noconvert(), nb::arg("high_slope").noconvert(), nb::arg("start").noconvert(),
-             nb::arg("n_knots").noconvert(), nb::arg("coefficients").noconvert(), nb::arg("knots").noconvert(), nb::arg("levels").noconvert(),
+             nb::arg("scale").noconvert(), nb::arg("low_slope").noconvert(), nb::arg("high_slope").noconvert(),
+             nb::arg("low_level").noconvert(), nb::arg("high_level").noconvert(), nb::arg("floor").noconvert(),
+             nb::arg("ceiling").noconvert(), nb::arg("start").noconvert(), nb::arg("n_knots").noconvert(),
+             nb::arg("coefficients").noconvert(), nb::arg("knots").noconvert(), nb::arg("levels").noconvert(),
              nb::arg("guide").noconvert());
     bind_map<true, double>(m, "forward");
     bind_map<true, float>(m, "forward");

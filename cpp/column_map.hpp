@@ -17,6 +17,8 @@
 #include "lookup.hpp"
 #include "packed.hpp"
 #include "regular.hpp"
+#include "score_bounds.hpp"
+#include "spread.hpp"
 
 namespace kdi {
 
@@ -47,16 +49,24 @@ struct ColumnSummary {
 
 struct ColumnMap {
     MapKind kind = MapKind::empty;
-    double low = not_a_number, high = not_a_number, unit = 1, scale = 0, low_slope = 1, high_slope = 1, error = 0;
+    double low = not_a_number, high = not_a_number, unit = 1, scale = 0, low_slope = 1, high_slope = 1;
+    double low_level = 0, high_level = 1, floor = 0, ceiling = 1;
+    double error = 0;
     double bandwidth = not_a_number;  // h, in units of x
     std::vector<double> coefficients, knots, levels;
     std::vector<std::int32_t> guide;
 };
 
+// What a map gives: T, which is 0 and 1 at the extremes; the kernel cdf; or the normal score of the kernel cdf.
+enum class Target { bounded, cdf, score };
+
 struct MapOptions {
     Kernel kernel;
     double max_knots;  // infinity for no limit
     double tolerance;  // what the knots may contribute to the error
+    Target target = Target::bounded;
+    bool is_robust = false;         // whether the bandwidth is in units of the robust spread
+    double floor = 0, ceiling = 1;  // what T, or the kernel cdf, is stretched to
 };
 
 // A column in units of 2^-shift, in which its range is between 1/2 and 1; positions are relative to the minimum.
@@ -66,10 +76,14 @@ class ScaledColumn {
     double low = 0, high = 0, range = 0;  // in these units
     double width = 0;                     // of the cells; 0 for values
     double weight = 0, std = 0;
+    double spread = 0;                    // std, or the robust spread
+    double spread_error = 0;              // relative
+    bool keeps_values = false;            // whether the spread asks for the values themselves
+    std::optional<int> spread_exponent;   // of the widest cells that the spread follows from, in units of x
     double moment_rounding = 0;           // what rounding the moments of tiny weights may contribute to the error of T
 
     // Weights are scaled by a power of two where their sums could overflow or lose digits.
-    void load(const ColumnSummary& column) {
+    void load(const ColumnSummary& column, bool is_robust) {
         column_ = &column;
         moments_ = column.moments;
         const std::size_t step = column.moments_per_key();
@@ -88,7 +102,8 @@ class ScaledColumn {
             for (std::size_t k = 0; k < scaled_moments_.size(); ++k) scaled_moments_[k] = std::ldexp(column.moments[k], -exponent);
             moments_ = scaled_moments_.data();
         }
-        set_spread();
+        set_std();
+        set_spread(is_robust);
         // Each value rounds the moments of its cell by half of the smallest number. They enter T through the spread, too.
         moment_rounding = exponent < -400 && !column.is_exact ? std::ldexp(column.count / weight, -1072 - exponent) : 0.0;
     }
@@ -98,16 +113,31 @@ class ScaledColumn {
     double mass(std::size_t k) const { return moments_[k * column_->moments_per_key()]; }
     double first_centre() const { return 0.5 * width - (low - static_cast<double>(column_->cells[0]) * width); }
 
-    // The relative error of std: the variance of cells is a difference of terms as large as the squared width.
-    double spread_error() const { return column_->is_exact ? 0 : spread_rounding * (width / std) * (width / std); }
-
     double position(std::size_t k) const {
         if (column_->is_exact) return std::ldexp(column_->values[k], shift) - low;
         return static_cast<double>(column_->cells[k] - column_->cells[0]) * width + first_centre();
     }
 
   private:
-    void set_spread() {
+    void set_spread(bool is_robust) {
+        spread = std;
+        // The variance of cells is a difference of terms as large as the squared width.
+        spread_error = column_->is_exact ? 0 : spread_rounding * (width / std) * (width / std);
+        spread_exponent.reset();
+        keeps_values = false;
+        if (!is_robust || width > widest_cell) return;
+        const QuartileRange quartiles =
+            quartile_range(column_->values, column_->cells, moments_, column_->n, column_->exponent, shift);
+        spread_exponent = quartiles.exponent;
+        keeps_values = !quartiles.exponent;
+        if (!(quartiles.range > 0)) return;  // as where more than half of the values are equal
+        const double robust = quartiles.range / normal_quartiles;
+        if (robust * (1 - quartiles.error) >= std) return;
+        spread_error = std::max(spread_error, quartiles.error);
+        if (quartiles.error < 0.5) spread = std::min(std, robust);
+    }
+
+    void set_std() {
         const std::size_t n = column_->n, step = column_->moments_per_key();
         double sum = 0, square = 0;
         weight = 0;
@@ -133,33 +163,36 @@ class ScaledColumn {
 // Builds one map after the other and keeps its memory.
 class MapBuilder {
   public:
-    explicit MapBuilder(const MapOptions& options) : options_(options) {}
+    explicit MapBuilder(const MapOptions& options) : options_(options), bounds_(options.kernel), reach_(options.kernel.reach()) {}
 
     // `column` is empty, or has its extremes among its values or in its first and last cell. The factor is alpha, or the
     // bandwidth itself.
     ColumnMap build(const ColumnSummary& column, double factor, bool is_bandwidth = false) {
         ColumnMap map;
-        is_merged_ = false;
+        merged_ = nullptr;
         if (column.n == 0) return map;
         map.low = column.minimum;
         map.high = column.maximum;
+        set_levels(map);
         if (!(column.maximum > column.minimum)) {
             map.kind = MapKind::constant;
+            if (!is_bounded()) map.low_level = map.high_level = is_score() ? 0 : 0.5 * options_.floor + 0.5 * options_.ceiling;
             map.bandwidth = is_bandwidth ? factor : factor * 0;  // NaN for an infinite alpha
             return map;
         }
-        scaled_.load(column);
+        scaled_.load(column, options_.is_robust && !is_bandwidth);
         if (std::isnan(scaled_.std)) throw std::invalid_argument("weights and moments must be finite");
         // Uneven weights can let the deviation underflow, and infinity * 0 is NaN.
         const double bandwidth = std::isinf(factor) ? infinity
                                  : is_bandwidth    ? std::ldexp(factor, scaled_.shift)
-                                                   : factor * scaled_.std;
+                                                   : factor * scaled_.spread;
         map.bandwidth = std::ldexp(bandwidth, -scaled_.shift);
         const double flatness = scaled_.range / bandwidth / options_.kernel.scale;
-        const double spread_error = is_bandwidth || std::isinf(factor) || factor == 0 ? 0 : scaled_.spread_error();
-        if ((scaled_.width > widest_cell && !std::isinf(factor)) || !(spread_error < worst_spread_error)) {
+        const double spread_error = is_bandwidth || std::isinf(factor) || factor == 0 ? 0 : scaled_.spread_error;
+        if ((scaled_.width > widest_cell && !std::isinf(factor)) || !(spread_error < worst_spread_error) ||
+            (!is_bounded() && std::isinf(bandwidth))) {
             set_straight(map, 1);
-        } else if (flatness < flat_range) {
+        } else if (is_bounded() && flatness < flat_range) {
             const double wanted = options_.kernel.cell_width(bandwidth, scaled_.range);  // for the sketch, which needs hardly any cells
             choose_cells(width_exponent(wanted, scaled_.low, scaled_.high), wanted);
             set_straight(map, flatness * flatness);
@@ -168,22 +201,55 @@ class MapBuilder {
             lines_through_values(map, factor > 0 ? vanishing_error() : rank_error(), factor > 0);
         } else {
             build_at(map, bandwidth);
-            map.error = std::min(map.error + 4 * spread_error, 1.0);  // |dT / d log h| is below 4
+            // |dT / d log h| is below 4
+            add_error(map, (is_score() ? ScoreBounds::spread_sensitivity : 4 * stretch()) * spread_error);
         }
-        if (factor < infinity) map.error = std::min(map.error + scaled_.moment_rounding, 1.0);
+        // In a normal score, the error of the smallest tail that the bound covers counts most.
+        if (factor < infinity) add_error(map, scaled_.moment_rounding * (is_score() ? 1 / normal_density(largest_score) : stretch()));
         return map;
     }
 
-    // The cells into which the last column was merged for its bandwidth; none if it stayed as it was.
-    const SortedMoments<std::int64_t>* merged_cells() const { return is_merged_ ? &own_ : nullptr; }
+    // The cells into which the last column was merged for its bandwidth, and for its spread; none if it stayed as it was.
+    const SortedMoments<std::int64_t>* merged_cells() const { return merged_; }
     int merged_exponent() const { return merged_exponent_; }
 
   private:
-    // A line from 0 at the minimum to 1 at the maximum.
+    static constexpr std::size_t max_fine_knots = 524288;
+    static constexpr double fine_tolerance = 2e-6, thin_tolerance = 2e-6;  // shares of the error of normal scores, 1e-5
+
+    bool is_bounded() const { return options_.target == Target::bounded; }
+    bool is_score() const { return options_.target == Target::score; }
+    double stretch() const { return options_.ceiling - options_.floor; }
+    double stretched(double level) const { return options_.floor + stretch() * level; }
+    double worst_error() const { return is_score() ? infinity : stretch(); }
+    void add_error(ColumnMap& map, double error) const { map.error = std::min(map.error + error, worst_error()); }
+
+    // The level of a kernel cdf and its upper tail, of total weight 1.
+    double level_of(double lower, double upper) const {
+        return is_score() ? normal_score(lower, upper) : lower < upper ? stretched(lower) : options_.ceiling - stretch() * upper;
+    }
+    // The slope of the level, from the density of the kernel cdf.
+    double slope_of(double density, double level) const { return is_score() ? density / normal_density(level) : stretch() * density; }
+
+    void set_levels(ColumnMap& map) const {
+        map.floor = is_score() ? -infinity : options_.floor;
+        map.ceiling = is_score() ? infinity : options_.ceiling;
+        map.low_level = options_.floor;
+        map.high_level = options_.ceiling;
+    }
+
+    // The levels at the ends of an open map lie within its limits, by a rounding at least.
+    void set_end_levels(ColumnMap& map, double low_level, double high_level) const {
+        map.low_level = std::max(low_level, std::nextafter(map.floor, infinity));
+        map.high_level = std::min(high_level, std::nextafter(map.ceiling, -infinity));
+    }
+
+    // A line from one end to the other, where nothing more is known.
     void set_straight(ColumnMap& map, double error) {
         map.knots = {map.low, map.high};
-        map.levels = {0, 1};
-        map.error = std::min(error, 1.0);
+        if (is_bounded()) map.levels = {options_.floor, options_.ceiling};
+        else map.levels = {level_of(0.25, 0.75), level_of(0.75, 0.25)};
+        map.error = is_bounded() ? std::min(error, 1.0) * stretch() : worst_error();
         finish_lines(map);
     }
 
@@ -218,33 +284,48 @@ class MapBuilder {
     // line is off by the rise at most.
     void lines_through_values(ColumnMap& map, double error, bool in_steps) {
         const ColumnSummary& column = scaled_.column();
-        const double first = value_.front(), total = value_.back() - first;
-        if (!(total > 0)) return set_straight(map, 1);  // one occupied cell
+        const double first = is_bounded() ? value_.front() : 0, total = is_bounded() ? value_.back() - first : scaled_.weight;
+        if (!(total > 0) || column.n < 2) return set_straight(map, 1);  // one occupied cell
         map.levels = std::move(value_);
         map.knots.resize(column.n);
-        double highest = 0, rise = 0;
         for (std::size_t k = 0; k < column.n; ++k) {
-            const double level = std::clamp((map.levels[k] - first) / total, highest, 1.0);
-            rise = std::max(rise, level - highest);
-            map.levels[k] = highest = level;
+            const double level = (map.levels[k] - first) / total;
+            map.levels[k] = is_bounded() ? stretched(std::clamp(level, 0.0, 1.0)) : level_of(level, (total - map.levels[k]) / total);
             map.knots[k] = column.is_exact ? column.values[k] : std::ldexp(scaled_.position(k), -scaled_.shift) + map.low;
         }
         map.knots.front() = map.low;
         map.knots.back() = map.high;
-        if (static_cast<double>(column.n) > options_.max_knots) error += thin_out(map);
-        map.error = std::min(error + (in_steps ? rise : 0.0), 1.0);
+        finish_values(map, is_score() ? error_of_scores(map, error) : error * stretch(), in_steps);
+    }
+
+    // The error of normal scores from that of the levels.
+    double error_of_scores(const ColumnMap& map, double error) const {
+        if (error == 0) return 0;
+        const double tail = normal_density(std::max(std::fabs(map.levels.front()), std::fabs(map.levels.back())));
+        return error < 0.1 * tail ? 1.2 * error / tail : infinity;
+    }
+
+    // Lines through points that may decrease by roundings, no more of them than max_knots.
+    void finish_values(ColumnMap& map, double error, bool in_steps) {
+        double rise = 0;
+        for (std::size_t k = 1; k < map.levels.size(); ++k) {
+            map.levels[k] = std::max(map.levels[k], map.levels[k - 1]);
+            rise = std::max(rise, map.levels[k] - map.levels[k - 1]);
+        }
+        if (static_cast<double>(map.knots.size()) > options_.max_knots) error += thin_out(map);
+        map.error = std::min(error + (in_steps ? rise : 0.0), worst_error());
         finish_lines(map);
     }
 
     // Keep max_knots knots at even levels; return the largest rise between two of them.
     double thin_out(ColumnMap& map) const {
         const auto most = static_cast<std::size_t>(options_.max_knots);
-        const double spacing = 1.0 / static_cast<double>(most - 1);
+        const double first = map.levels.front(), spacing = (map.levels.back() - first) / static_cast<double>(most - 1);
         std::size_t n = 0, last = map.knots.size() - 1, previous = last + 1;
         double rise = 0;
         for (std::size_t i = 0; i < most; ++i) {
             const auto found = std::lower_bound(map.levels.begin() + static_cast<std::ptrdiff_t>(n), map.levels.end(),
-                                                static_cast<double>(i) * spacing);
+                                                first + static_cast<double>(i) * spacing);
             const std::size_t k = i + 1 == most ? last : std::min(static_cast<std::size_t>(found - map.levels.begin()), last);
             if (k == previous) continue;
             previous = k;
@@ -261,8 +342,9 @@ class MapBuilder {
     // The guide, which says in which interval each of n_knots - 1 equal parts of the range begins, and the slopes at the ends.
     void finish_lines(ColumnMap& map) {
         map.kind = MapKind::linear;
+        if (!is_bounded()) set_end_levels(map, map.levels.front(), map.levels.back());
         const std::size_t n_buckets = map.knots.size() - 1;
-        set_scale(map, static_cast<double>(n_buckets) / scaled_.range);
+        set_scale(map, static_cast<double>(n_buckets) / (std::ldexp(map.high, scaled_.shift) - std::ldexp(map.low, scaled_.shift)));
         // Part b begins in interval k if k of the inner knots are not above its beginning: count for each knot in which part it
         // is first, and add up.
         map.guide.reserve(map.knots.size());  // packed maps have one entry more
@@ -305,12 +387,13 @@ class MapBuilder {
         const double relative_width = std::min(width_ / bandwidth, 1e60);
         const double rounding = kernel.rounding_error(n_, relative);
         const double value_error = kernel.cell_error(relative_width) + rounding;
-        if (value_error > 0.01 * kernel.least_total(relative)) {
+        if (value_error > 0.01 * (is_bounded() ? kernel.least_total(relative) : 0.5)) {
             // Cells much wider than the kernel, as when alpha was lowered between two chunks: the only bound is 1.
             set_ranks();
             return lines_through_values(map, 1, false);
         }
         if (relative > max_intervals) {
+            if (!is_bounded()) return lines_beyond_values(map, bandwidth, value_error);
             std::vector<double> positions(scaled_.column().n);
             for (std::size_t k = 0; k < positions.size(); ++k) positions[k] = scaled_.position(k);
             integrate_at(positions, bandwidth);
@@ -319,7 +402,37 @@ class MapBuilder {
         }
         const double density_error = (relative_width * relative_width * relative_width * kernel.max_fourth_derivative / 24 +
                                       density_rounding * rounding) / bandwidth;
-        build_cubics(map, bandwidth, grid ? std::ldexp(1.0, *grid) : 0.0, value_error, density_error);
+        const double width = grid ? std::ldexp(1.0, *grid) : 0.0;
+        if (is_bounded()) build_cubics(map, bandwidth, width, value_error, density_error);
+        else build_open_cubics(map, bandwidth, value_error, density_error);
+    }
+
+    // As lines_through_values, and from there on as far as the kernel reaches.
+    void lines_beyond_values(ColumnMap& map, double bandwidth, double value_error) {
+        constexpr std::size_t n_beyond = 64;
+        const std::size_t n = scaled_.column().n;
+        const double step = reach_ * bandwidth * options_.kernel.scale / n_beyond;
+        std::vector<double> positions(n + 2 * n_beyond);
+        for (std::size_t k = 0; k < n; ++k) positions[n_beyond + k] = scaled_.position(k);
+        for (std::size_t k = 1; k <= n_beyond; ++k) {
+            positions[n_beyond - k] = -static_cast<double>(k) * step;
+            positions[n_beyond + n + k - 1] = positions[n_beyond + n - 1] + static_cast<double>(k) * step;
+        }
+        integrate_at(positions, bandwidth, true);
+        map.knots.clear();
+        map.levels.clear();
+        for (std::size_t k = 0; k < positions.size(); ++k) {
+            const double knot = std::ldexp(positions[k], -scaled_.shift) + map.low;
+            const double level = level_of(value_[k] / scaled_.weight, upper_[k] / scaled_.weight);
+            if (!std::isfinite(knot) || !std::isfinite(level) || (!map.knots.empty() && knot <= map.knots.back())) continue;
+            map.knots.push_back(knot);
+            map.levels.push_back(level);
+        }
+        if (map.knots.size() < 2 || !(map.knots.back() - map.knots.front() < infinity)) return set_straight(map, 1);
+        map.low = map.knots.front();
+        map.high = map.knots.back();
+        const double score_error = bounds_.value_error(largest_score, std::min(width_ / bandwidth, 1e60), n_, scaled_.range / bandwidth);
+        finish_values(map, is_score() ? score_error : value_error * stretch(), true);
     }
 
     // The cells from which the integral is taken: those of the grid that the bandwidth calls for, into which values and narrower
@@ -338,14 +451,33 @@ class MapBuilder {
         if (is_short && !(options_.tolerance > cell_tolerance)) return;
         if (column.is_exact && std::ldexp(1.0, *grid) > wanted) return;
         const int exponent = *grid - scaled_.shift;
-        if (has_cells_) own_ = widen(keys_, moments_, n_, exponent - column.exponent);
-        else own_ = cut(column.values, moments_, n_, exponent);
+        own_ = merged_to(exponent);
+        set_merged(exponent);
         n_ = own_.keys.size();
         keys_ = own_.keys.data();
         moments_ = own_.moments.data();
         width_ = std::ldexp(1.0, *grid);
-        has_cells_ = is_merged_ = true;
-        merged_exponent_ = exponent;
+        has_cells_ = true;
+    }
+
+    SortedMoments<std::int64_t> merged_to(int exponent) const {
+        const ColumnSummary& column = scaled_.column();
+        if (column.is_exact) return cut(column.values, scaled_.moments(), column.n, exponent);
+        return widen(column.cells, scaled_.moments(), column.n, exponent - column.exponent);
+    }
+
+    // What the sketch may become: the cells of the integral, or narrower ones that the spread asks for.
+    void set_merged(int exponent) {
+        const ColumnSummary& column = scaled_.column();
+        merged_ = nullptr;
+        if (scaled_.keeps_values) return;
+        merged_exponent_ = std::min(exponent, scaled_.spread_exponent.value_or(exponent));
+        if (merged_exponent_ == exponent) {
+            merged_ = &own_;
+        } else if (column.is_exact || column.exponent < merged_exponent_) {
+            for_spread_ = merged_to(merged_exponent_);
+            merged_ = &for_spread_;
+        }
     }
 
     double first_centre() const { return 0.5 * width_ - (scaled_.low - static_cast<double>(keys_[0]) * width_); }
@@ -358,21 +490,25 @@ class MapBuilder {
         return result;
     }
 
-    // Fill value_ and density_ with the kernel cdf and its density at ascending positions; both in units of weight.
-    void integrate_at(const std::vector<double>& knots, double bandwidth) {
+    // Fill value_ and density_, and upper_ if it is wanted, with the kernel cdf, its density and its upper tail at ascending
+    // positions; all in units of weight.
+    void integrate_at(const std::vector<double>& knots, double bandwidth, bool wants_upper = false) {
         const Kernel& kernel = options_.kernel;
         const std::vector<double> centres = positions();
         const int moments_per_cell = has_cells_ ? n_moments : 1;
         const double b = bandwidth * kernel.scale;
         value_.assign(knots.size(), 0.0);
         density_.assign(knots.size(), 0.0);
-        const bool is_narrow = scaled_.range < narrow_range * b;
+        if (wants_upper) upper_.assign(knots.size(), 0.0);
+        // Only differences of levels lose digits where the kernel is wide.
+        const bool is_narrow = scaled_.range < narrow_range * b && !wants_upper;
         if (is_narrow && static_cast<double>(n_) * static_cast<double>(knots.size()) <= direct_sum_terms) {
             direct_sum(kernel.order, centres, moments_, moments_per_cell, width_, b, knots, value_.data(), density_.data());
             return;
         }
         const Cells cells{centres.data(), moments_, n_, moments_per_cell, width_};
-        choose_integrate(kernel.order)(cells, kernel.order, b, knots.data(), knots.size(), {value_.data(), density_.data(), nullptr});
+        choose_integrate(kernel.order)(cells, kernel.order, b, knots.data(), knots.size(),
+                                       {value_.data(), density_.data(), nullptr, wants_upper ? upper_.data() : nullptr});
     }
 
     void build_cubics(ColumnMap& map, double bandwidth, double grid, double value_error, double density_error) {
@@ -393,8 +529,8 @@ class MapBuilder {
             density_.resize(n + 2);
             const RegularCells cells{keys_, moments_, n_, keys_[0], width_, first_centre()};
             const RegularKnots knots{static_cast<std::int64_t>(cells_per_step), step, n + 1, length};
-            choose_integrate_regular(kernel.order)(cells, knots, kernel.order, bandwidth * kernel.scale, value_.data(),
-                                                   density_.data());
+            choose_integrate_regular(kernel.order)(cells, knots, kernel.order, bandwidth * kernel.scale,
+                                                   {value_.data(), nullptr, density_.data()});
         } else {
             std::vector<double> knots(n + 2);
             for (std::size_t i = 0; i < n; ++i) knots[i] = static_cast<double>(i) * step;
@@ -409,33 +545,237 @@ class MapBuilder {
         // Now value_ holds the knots 0 to n, and then the end.
         const double first = value_[0], total = value_[n + 1] - first;
         map.kind = MapKind::cubic;
-        map.low_slope = bounded_slope(std::ldexp(density_[0] / total, scaled_.shift), map);
-        map.high_slope = bounded_slope(std::ldexp(density_[n + 1] / total, scaled_.shift), map);
+        map.low_slope = bounded_slope(std::ldexp(stretch() * density_[0] / total, scaled_.shift), map);
+        map.high_slope = bounded_slope(std::ldexp(stretch() * density_[n + 1] / total, scaled_.shift), map);
         set_scale(map, 1 / step);
         double highest = 0;
         for (std::size_t i = 0; i <= n; ++i) {
-            value_[i] = highest = std::max((value_[i] - first) / total, highest);
-            density_[i] *= step / total;
+            highest = std::max((value_[i] - first) / total, highest);
+            value_[i] = stretched(highest);
+            density_[i] *= stretch() * step / total;
         }
         // Errors are for a total weight of 1.
         const double share = total / scaled_.weight;
         const double hermite_error = std::pow(step / bandwidth, 4) / 384 * kernel.max_fourth_derivative;
         map.coefficients.resize(4 * (n + 1));
-        const double worst =
-            cubics(value_.data(), density_.data(), n, (hermite_error + density_error * step / 4) / share, map.coefficients.data());
-        map.error = std::min(worst + 2 * value_error / share, 1.0);
+        const double worst = cubics(value_.data(), density_.data(), n,
+                                    stretch() * (hermite_error + density_error * step / 4) / share, map.coefficients.data());
+        map.error = std::min(worst + stretch() * 2 * value_error / share, worst_error());
     }
 
+    // Cubics of the kernel cdf, or of its normal score, as far as the kernel reaches beyond the range.
+    void build_open_cubics(ColumnMap& map, double bandwidth, double value_error, double density_error) {
+        const Kernel& kernel = options_.kernel;
+        const double reach = reach_ * bandwidth * kernel.scale, length = scaled_.range + 2 * reach;
+        const double tolerance = options_.tolerance;
+        double step = is_score() ? bandwidth * bounds_.step(fine_tolerance)
+                                 : bandwidth * std::pow(384 * tolerance / kernel.max_fourth_derivative, 0.25);
+        const double most = is_score() ? static_cast<double>(max_fine_knots) : max_intervals;
+        step = std::max(step, length / most);
+        double from = column_place(map, -reach - step);
+        const double to = scaled_.range + reach;
+        if (!std::isfinite(map.low)) return set_straight_anew(map);
+        // Knots parallel to the cells: where these are narrower, a step is some of them; where they are wider, so many knots lie
+        // in each, and every pass takes one of them.
+        const bool has_grid = has_cells_ && n_ > 8;
+        std::size_t per_cell = has_grid ? 1 : 0;
+        if (has_grid && width_ <= step) {
+            step -= std::fmod(step, width_);
+        } else if (has_grid) {
+            per_cell = static_cast<std::size_t>(std::ceil(width_ / step));
+            step = width_ / static_cast<double>(per_cell);
+        }
+        auto n = static_cast<std::size_t>(std::ceil((to - from) / step)) + 1;
+        if (!is_score() && static_cast<double>(n + 1) > options_.max_knots) {
+            map.low = scaled_.column().minimum;
+            from = column_place(map, -reach);
+            n = static_cast<std::size_t>(options_.max_knots) - 1;
+            step = (to - from) / static_cast<double>(n);
+            per_cell = 0;
+        }
+        integrate_regularly(from, step, n + 1, per_cell, bandwidth);
+        for (std::vector<double>* curve : {&value_, &upper_, &density_})
+            for (double& number : *curve) number /= scaled_.weight;
+        if (is_score()) return finish_scores(map, step, bandwidth);
+        continue_tails(step);
+        for (std::size_t i = 0; i <= n; ++i) {
+            value_[i] = level_of(value_[i], upper_[i]);
+            if (i > 0) value_[i] = std::max(value_[i], value_[i - 1]);
+            density_[i] *= stretch();
+        }
+        const double hermite_error = std::pow(step / bandwidth, 4) / 384 * kernel.max_fourth_derivative;
+        finish_open(map, 1, step, stretch() * (hermite_error + density_error * step / 4));
+        add_error(map, stretch() * value_error);
+    }
+
+    // Where a tail of the kernel cdf has lost its digits, it goes on as an exponential.
+    void continue_tails(double step) {
+        const double least = options_.kernel.order == 0 ? 1e-11 : 1e-300;
+        const std::size_t n = value_.size();
+        std::size_t first = 0, last = n - 1;
+        while (first + 1 < n && !(value_[first] > least)) ++first;
+        while (last > 0 && !(upper_[last] > least)) --last;
+        const double falling = std::exp(-step * density_[first] / value_[first]), rising = std::exp(-step * density_[last] / upper_[last]);
+        for (std::size_t i = first; i-- > 0;) {
+            value_[i] = value_[i + 1] * falling;
+            upper_[i] = 1 - value_[i];
+            density_[i] = density_[i + 1] * falling;
+        }
+        for (std::size_t i = last + 1; i < n; ++i) {
+            upper_[i] = upper_[i - 1] * rising;
+            value_[i] = 1 - upper_[i];
+            density_[i] = density_[i - 1] * rising;
+        }
+    }
+
+    // The place in the scaled units, relative to the minimum, of the first knot: `map.low` is a number near the wanted place.
+    double column_place(ColumnMap& map, double wanted) const {
+        map.low += std::ldexp(wanted, -scaled_.shift);
+        return std::ldexp(map.low, scaled_.shift) - scaled_.low;
+    }
+
+    // The kernel cdf, its upper tail and its density at n knots from `from` on. With `per_cell` = 0 they are not parallel to cells.
+    void integrate_regularly(double from, double step, std::size_t n, std::size_t per_cell, double bandwidth) {
+        const double cells_per_step = std::max(std::round(step / width_), 1.0);
+        if (per_cell == 0 || cells_per_step > 4096) {
+            std::vector<double> knots(n);
+            for (std::size_t i = 0; i < n; ++i) knots[i] = from + static_cast<double>(i) * step;
+            return integrate_at(knots, bandwidth, true);
+        }
+        const Kernel& kernel = options_.kernel;
+        for (std::vector<double>* curve : {&value_, &upper_, &density_}) curve->assign(n, 0.0);
+        for (std::size_t pass = 0; pass < per_cell; ++pass) {
+            const std::size_t n_knots = (n - pass + per_cell - 1) / per_cell;
+            const double centre = first_centre() - from - static_cast<double>(pass) * step, index = std::floor(centre / width_ + 0.5);
+            double shift = centre - index * width_;
+            if (shift <= -0.5 * width_) shift = std::nextafter(-0.5 * width_, 0.0);
+            const RegularCells cells{keys_, moments_, n_, keys_[0] - static_cast<std::int64_t>(index), width_, shift};
+            const RegularKnots knots{static_cast<std::int64_t>(cells_per_step), cells_per_step * width_, n_knots, not_a_number};
+            std::vector<double>&value = pass_[0], &upper = pass_[1], &density = pass_[2];
+            for (auto& curve : pass_) curve.resize(n_knots);
+            choose_integrate_regular(kernel.order)(cells, knots, kernel.order, bandwidth * kernel.scale,
+                                                   {value.data(), upper.data(), density.data()});
+            for (std::size_t i = 0; i < n_knots; ++i) {
+                value_[pass + i * per_cell] = value[i];
+                upper_[pass + i * per_cell] = upper[i];
+                density_[pass + i * per_cell] = density[i];
+            }
+        }
+    }
+
+    // The cubics of every so many knots; levels are in value_, slopes in density_.
+    void finish_open(ColumnMap& map, std::size_t every, double step, double shape_error) {
+        const std::size_t n = (value_.size() - 1) / every;
+        std::vector<double> levels(n + 1), slopes(n + 1);
+        const double length = step * static_cast<double>(every);
+        for (std::size_t i = 0; i <= n; ++i) {
+            levels[i] = value_[i * every];
+            slopes[i] = density_[i * every] * length;
+        }
+        map.kind = MapKind::cubic;
+        map.coefficients.resize(4 * (n + 1));
+        map.error = std::min(cubics(levels.data(), slopes.data(), n, shape_error, map.coefficients.data()), worst_error());
+        set_scale(map, 1 / length);
+        map.high = map.low + std::ldexp(static_cast<double>(n) * length, -scaled_.shift);
+        set_end_levels(map, levels.front(), levels.back());
+        map.low_slope = bounded_slope(std::ldexp(density_.front(), scaled_.shift), map);
+        map.high_slope = bounded_slope(std::ldexp(density_[n * every], scaled_.shift), map);
+        if (!(map.high - map.low < infinity) || !(map.scale > 0)) set_straight_anew(map);
+    }
+
+    void set_straight_anew(ColumnMap& map) {
+        map.coefficients.clear();
+        map.low = scaled_.column().minimum;
+        map.high = scaled_.column().maximum;
+        set_straight(map, 1);
+    }
+
+    // Turn the tails into scores, which go on in a straight line where they are beyond largest_score, and keep the fewest knots
+    // whose cubics agree with those of all.
+    void finish_scores(ColumnMap& map, double step, double bandwidth) {
+        const double relative_range = scaled_.range / bandwidth, relative_step = step / bandwidth;
+        const double relative_width = std::min(width_ / bandwidth, 1e60);
+        std::size_t first = 0, last = value_.size() - 1;
+        while (first < last && !(value_[first + 1] > lowest_tail)) ++first;
+        while (last > first && !(upper_[last - 1] > lowest_tail)) --last;
+        if (last < first + 2) return set_straight_anew(map);
+        double fine = 0, value_error = 0, slope_error = 0, highest = -infinity, before = 0;
+        for (std::size_t i = first; i <= last; ++i) {
+            // The outermost knots may be anywhere beyond largest_score, where a tail has no digits any more.
+            const double tail = 0.1 * lowest_tail, score = normal_score(std::max(value_[i], tail), std::max(upper_[i], tail));
+            const double slope = std::max(density_[i], 0.0) / normal_density(score);
+            value_[i] = highest = std::max(score, highest);
+            density_[i] = slope;
+            value_error = std::max(value_error, bounds_.value_error(score, relative_width, n_, relative_range));
+            slope_error = std::max(slope_error, bounds_.slope_error(score, relative_width, n_, relative_range));
+            if (i > first)
+                fine = std::max(fine, bounds_.fourth_derivative(value_[i - 1], score, before * bandwidth, slope * bandwidth, relative_step));
+            before = slope;
+        }
+        const auto most = static_cast<std::size_t>(std::min(options_.max_knots - 1, 1e9));
+        const std::size_t n = value_.size() - 1;
+        std::size_t every = most_merged;
+        go_on_straight(first, last, (n / every + 1) * every, step);
+        const double fine_error = fine * std::pow(relative_step, 4) / 384, allowed = std::max(thin_tolerance, 0.25 * fine_error);
+        while (every > 1 && error_of_merging(first, last, every, step) > allowed) every /= 2;
+        if (n / every + 1 > most) {
+            every = (n + most - 1) / most;
+            go_on_straight(first, last, (n + every - 1) / every * every, step);
+        }
+        const double merging_error = error_of_merging(first, last, every, step);  // what clamping the slopes does is part of it
+        finish_open(map, every, step, 0);
+        if (map.kind == MapKind::cubic)
+            map.error = fine_error + merging_error + value_error + slope_error * relative_step / 4;
+    }
+
+    // Let scores go on in straight lines in front of `first` and behind `last`, up to n intervals.
+    void go_on_straight(std::size_t first, std::size_t last, std::size_t n, double step) {
+        value_.resize(n + 1);
+        density_.resize(n + 1);
+        const auto set = [&](std::size_t i, std::size_t from) {
+            value_[i] = value_[from] + (static_cast<double>(i) - static_cast<double>(from)) * step * density_[from];
+            density_[i] = density_[from];
+        };
+        for (std::size_t i = 0; i < first; ++i) set(i, first);
+        for (std::size_t i = last + 1; i <= n; ++i) set(i, last);
+    }
+
+    // A bound on the difference between the cubics of all knots from `first` to `last` and the cubics of every so many knots.
+    double error_of_merging(std::size_t first, std::size_t last, std::size_t every, double step) const {
+        const double length = step * static_cast<double>(every), part = 1.0 / static_cast<double>(every);
+        double at_knots = 0, of_slopes = 0;
+        for (std::size_t k = first / every * every; k < last; k += every) {
+            const double levels[] = {value_[k], value_[k + every]}, slopes[] = {density_[k] * length, density_[k + every] * length};
+            double c[8];
+            cubics(levels, slopes, 1, 0, c);
+            for (std::size_t j = 0; j <= every && k + j <= last; ++j) {
+                if (k + j < first) continue;
+                const double t = static_cast<double>(j) * part, miss = c[0] + t * (c[1] + t * (c[2] + t * c[3])) - value_[k + j];
+                const double slope = (c[1] + t * (2 * c[2] + 3 * t * c[3])) * part - density_[k + j] * step;
+                at_knots = std::max(at_knots, std::fabs(miss));
+                of_slopes = std::max(of_slopes, std::fabs(slope));
+            }
+        }
+        return at_knots + of_slopes / 4;
+    }
+
+    static constexpr std::size_t most_merged = 16;  // fine knots to one knot of the map
+    static constexpr double lowest_tail = 9.8658764503769814e-10;  // of largest_score
+
     MapOptions options_;
+    ScoreBounds bounds_;
+    double reach_;  // of the kernel, in units of its own bandwidth
     ScaledColumn scaled_;
-    std::vector<double> value_, density_;
+    std::vector<double> value_, upper_, density_;
+    std::vector<double> pass_[3];
     // What choose_cells has chosen.
-    SortedMoments<std::int64_t> own_{n_moments, {}, {}};
+    SortedMoments<std::int64_t> own_{n_moments, {}, {}}, for_spread_{n_moments, {}, {}};
+    const SortedMoments<std::int64_t>* merged_ = nullptr;
     std::size_t n_ = 0;
     const std::int64_t* keys_ = nullptr;
     const double* moments_ = nullptr;
     double width_ = 0;
-    bool has_cells_ = false, is_merged_ = false;
+    bool has_cells_ = false;
     int merged_exponent_ = 0;
 };
 

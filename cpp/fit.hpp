@@ -127,17 +127,26 @@ class TableFit {
         column.alpha = bandwidth_factor(options_.alphas[j], stats.weight);
         if (!(stats.count > 0)) return none;
         // The first pass rounds the spread, hence slightly narrower cells.
-        const double range = stats.maximum - stats.minimum, bandwidth = column.alpha * rough_std(j) * (1 - 1e-6);
-        const double width = options_.map.kernel.cell_width(bandwidth, range);
+        const double range = stats.maximum - stats.minimum, std = rough_std(j) * (1 - 1e-6);
+        double width = options_.map.kernel.cell_width(column.alpha * std, range);
+        if (options_.map.is_robust && range > 0) {
+            // A sample says roughly where the quartiles are; half of what it says is safe for all but few columns.
+            const double between = 0.5 * sampled_quartile_range(j);
+            if (!(between > 0)) return none;
+            width = std::min(options_.map.kernel.cell_width(column.alpha * std::min(std, between / normal_quartiles), range),
+                             0.5 * between / cells_between_quartiles);
+        }
         const auto exponent = width_exponent(width, stats.minimum, stats.maximum);
         // Moments of tiny weights would lose digits.
         if (!exponent || *exponent < least_exponent || *exponent > greatest_exponent || stats.weight < least_weight) return none;
         column.exponent = *exponent;
         const Grid grid = grid_between(stats.minimum, stats.maximum, *exponent);
+        if (options_.map.is_robust && std::ldexp(1.0, *exponent) > width) return none;
         column.keys = FittedColumn::Keys::cells;
         if (!keeps_values(*exponent, range, static_cast<std::size_t>(stats.count))) return grid;
         column.keys = FittedColumn::Keys::distinct;
         if (std::ldexp(1.0, *exponent) > width || !(options_.map.tolerance > cell_tolerance)) return none;
+        if (options_.map.is_robust) return none;  // one sort of a short column gives its quartiles, too
         if (static_cast<double>(grid.n_cells) > std::max(4096.0, 4 * stats.count)) return none;
         // The sketch keeps the values, but the map follows from cells: filling these is faster than sorting.
         column.keys = FittedColumn::Keys::unsorted;
@@ -186,6 +195,44 @@ class TableFit {
         }
     }
 
+    // The range between the quartiles of some thousand values; 0 where they are equal.
+    double sampled_quartile_range(std::size_t j) const {
+        constexpr std::size_t wanted = 2048;
+        // Rows at even distances could agree with a period of the data: one at random from each of so many parts.
+        std::vector<double> values;
+        const Number* x = table_.column(j, 0);
+        const std::size_t n = std::min(wanted, table_.n_rows);
+        std::uint64_t state = 88172645463325252u;
+        for (std::size_t k = 0; k < n; ++k) {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            const std::size_t first = k * table_.n_rows / n, size = (k + 1) * table_.n_rows / n - first;
+            const std::size_t row = first + static_cast<std::size_t>(state % size);
+            const double value = x[static_cast<std::int64_t>(row) * table_.row_stride];
+            if (value == value && (!weight_ || weight_[row] > 0)) values.push_back(value);
+        }
+        if (values.size() < 64) return 0;
+        const auto at = [&](double share) {
+            const auto place = values.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size()));
+            std::nth_element(values.begin(), place, values.end());
+            return *place;
+        };
+        const double lower = at(0.25);
+        return at(0.75) - lower;
+    }
+
+    // Whether cells are fine enough for a bandwidth in units of the robust spread, and for the spread itself.
+    bool is_fine_enough(const FittedColumn& column) const {
+        const MapOptions& options = options_.map;
+        if (!options.is_robust) return true;
+        ScaledColumn scaled;
+        scaled.load(summary_of(column), true);
+        const double width = options.kernel.cell_width(column.alpha * scaled.spread, scaled.range);
+        const auto exponent = width_exponent(width, scaled.low, scaled.high);
+        return scaled.spread_error < 1e-9 && scaled.spread_exponent && exponent && column.exponent + scaled.shift <= *exponent;
+    }
+
     void gather_values(std::size_t j) {
         FittedColumn& column = columns[j];
         const auto count = static_cast<std::size_t>(column.stats.count);
@@ -200,16 +247,12 @@ class TableFit {
         check_unchanged(column.values.size(), column.stats.count);
     }
 
-    void build(MapBuilder& builder, std::size_t j) {
-        FittedColumn& column = columns[j];
+    static ColumnSummary summary_of(const FittedColumn& column) {
         ColumnSummary summary;
-        if (!(column.stats.count > 0) || std::isnan(column.alpha)) return;
         summary.minimum = column.stats.minimum;
         summary.maximum = column.stats.maximum;
         summary.count = column.stats.count;
-        if (column.keys != FittedColumn::Keys::cells) gather_values(j);
         if (column.keys == FittedColumn::Keys::distinct) {
-            make_distinct(column.values, column.masses);
             summary.n = column.values.size();
             summary.values = column.values.data();
             summary.moments = column.masses.data();
@@ -220,11 +263,35 @@ class TableFit {
             summary.moments = column.cell_moments.data();
             summary.exponent = column.exponent;
         }
-        column.map = builder.build(summary, column.alpha);
-        if (column.keys == FittedColumn::Keys::unsorted) {
+        return summary;
+    }
+
+    void build(MapBuilder& builder, std::size_t j) {
+        FittedColumn& column = columns[j];
+        if (!(column.stats.count > 0) || std::isnan(column.alpha)) return;
+        if (column.keys == FittedColumn::Keys::cells && !is_fine_enough(column)) {
+            column.keys = FittedColumn::Keys::distinct;
             column.cells.clear();
             column.cell_moments.clear();
         }
+        if (column.keys != FittedColumn::Keys::cells) gather_values(j);
+        if (column.keys == FittedColumn::Keys::distinct) make_distinct(column.values, column.masses);
+        column.map = builder.build(summary_of(column), column.alpha);
+        if (column.keys == FittedColumn::Keys::unsorted) {
+            column.cells.clear();
+            column.cell_moments.clear();
+        } else if (options_.map.is_robust) {
+            keep_merged(builder, column);
+        }
+    }
+
+    // Cells that were chosen by a sample are narrower than need be: keep those that do not depend on it.
+    static void keep_merged(const MapBuilder& builder, FittedColumn& column) {
+        const auto* merged = builder.merged_cells();
+        if (!merged || column.keys != FittedColumn::Keys::cells) return;
+        column.exponent = builder.merged_exponent();
+        column.cells = merged->keys;
+        column.cell_moments = merged->moments;
     }
 
     const ArrayView<Number> table_;

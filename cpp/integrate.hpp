@@ -16,9 +16,11 @@ struct Cells {
     double width;
 };
 
-// The outputs, one number per knot: the sum of G((x - X) / b), its density, and the slope of the density. Any may be null.
+// The outputs, one number per knot: the sum of G((x - X) / b), its density, the slope of the density, and the upper tail, the sum
+// of 1 - G((x - X) / b). Any may be null.
 struct Curves {
     double *value, *density, *slope;
+    double* upper = nullptr;
 
     // Add the tails of the cells on one side of knot i. A cell to the left contributes its mass minus its tail (side -1; the
     // caller adds the mass), a cell to the right its tail (side 1).
@@ -26,6 +28,7 @@ struct Curves {
         if (value) value[i] += side * tails.value;
         if (density) density[i] += tails.slope / bandwidth;
         if (slope) slope[i] += side * tails.curvature / (bandwidth * bandwidth);
+        if (upper) upper[i] -= side * tails.value;
     }
 };
 
@@ -50,12 +53,15 @@ void integrate(const Cells& cells, int order, double bandwidth, const double* kn
     }
     Filter filter(order, cells.width / bandwidth);
     std::size_t next = cells.n;
+    mass = 0;
     for (std::size_t i = n_knots; i-- > 0;) {
         for (; next > 0 && cells.position[next - 1] > knots[i]; --next) {
             if (next < cells.n) filter.move((cells.position[next] - cells.position[next - 1]) / bandwidth);
             filter.add(cells.moments + (next - 1) * per_cell, cells.moments_per_cell);
+            mass += cells.moments[(next - 1) * per_cell];
         }
         if (next == cells.n) continue;
+        if (curves.upper) curves.upper[i] += mass;
         curves.add(i, filter.read((cells.position[next] - knots[i]) / bandwidth), 1, bandwidth);
     }
 }

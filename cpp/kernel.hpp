@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "moments.hpp"
+#include "normal.hpp"
 
 namespace kdi {
 
@@ -42,6 +43,19 @@ struct Kernel {
         const double distance = relative_range / scale;
         if (distance < 1e-3) return 0.999 * distance * peak;  // the difference would cancel
         return 0.5 - tail_at(distance);
+    }
+
+    // How far the kernel reaches, in units of its own bandwidth: the tail beyond is that of the normal distribution beyond
+    // largest_score.
+    double reach() const {
+        const double wanted = 0.5 * std::erfc(largest_score / std::sqrt(2.0));
+        double below = 0, above = 1;
+        while (tail_at(above) > wanted) above *= 2;
+        for (int step = 0; step < 60; ++step) {
+            const double middle = 0.5 * (below + above);
+            (tail_at(middle) > wanted ? below : above) = middle;
+        }
+        return above;
     }
 
     // The error bound of cells of this width, in units of h, in a sum of kernel cdfs of total weight 1.

@@ -28,15 +28,27 @@ inline double between_zero_and(double last, double position) {
     return position < last ? position : last;
 }
 
+// The ends of a feature: where its intervals begin and end, the levels there, and the limits that levels have beyond. A bounded
+// feature has reached its limits at its ends.
+struct MapEnds {
+    double low, high, low_slope, high_slope, low_level, high_level, floor, ceiling;
+
+    MapEnds(const PackedMaps& maps, std::size_t j)
+        : low(maps.low[j]), high(maps.high[j]), low_slope(maps.low_slope[j]), high_slope(maps.high_slope[j]),
+          low_level(maps.low_level[j]), high_level(maps.high_level[j]), floor(maps.floor[j]), ceiling(maps.ceiling[j]) {}
+
+    bool is_bounded() const { return low_level == floor; }
+};
+
 // A cubic feature of the packed maps. The last interval may extend beyond `high`; forward and inverse are clipped there.
-struct CubicMap {
+struct CubicMap : MapEnds {
     const double* coefficients;
     std::int64_t n_intervals;
-    double low, high, unit, scale, low_slope, high_slope;
+    double unit, scale;
 
     CubicMap(const PackedMaps& maps, std::size_t j)
-        : coefficients(maps.coefficients + 4 * maps.start[j]), n_intervals(maps.n_knots[j] - 1), low(maps.low[j]), high(maps.high[j]),
-          unit(maps.unit[j]), scale(maps.scale[j]), low_slope(maps.low_slope[j]), high_slope(maps.high_slope[j]) {}
+        : MapEnds(maps, j), coefficients(maps.coefficients + 4 * maps.start[j]), n_intervals(maps.n_knots[j] - 1), unit(maps.unit[j]),
+          scale(maps.scale[j]) {}
 
     double forward(double x) const {  // low <= x < high
         const double rounded = ((x - low) * unit * scale + position_rounder) - position_rounder;
@@ -44,7 +56,7 @@ struct CubicMap {
         const auto i = static_cast<std::int32_t>(position);
         const double t = position - static_cast<double>(i);
         const double* c = coefficients + 4 * static_cast<std::int64_t>(i);
-        return std::min(c[0] + t * (c[1] + t * (c[2] + t * c[3])), 1.0);
+        return std::min(c[0] + t * (c[1] + t * (c[2] + t * c[3])), high_level);
     }
 
     // T of the values of a block that lie in [low, high); return whether all of them do. The others get any number.
@@ -56,7 +68,7 @@ struct CubicMap {
         return inside;
     }
 
-    double inverse(double y) const {  // 0 < y < 1
+    double inverse(double y) const {  // low_level < y < high_level
         std::int64_t first = 0, last = n_intervals;  // level(first) <= y < level(last)
         while (last - first > 1) {
             const std::int64_t middle = (first + last) / 2;
@@ -95,24 +107,24 @@ struct CubicMap {
 
     void evaluate(const std::int32_t* interval, const double* t, std::size_t n, double* out) const {
         const double* const rows = coefficients;
+        const double highest = high_level;
         for (std::size_t k = 0; k < n; ++k) {
             const double* c = rows + 4 * static_cast<std::int64_t>(interval[k]);
-            out[k] = std::min(c[0] + t[k] * (c[1] + t[k] * (c[2] + t[k] * c[3])), 1.0);
+            out[k] = std::min(c[0] + t[k] * (c[1] + t[k] * (c[2] + t[k] * c[3])), highest);
         }
     }
 };
 
 // A linear feature of the packed maps.
-struct LinearMap {
+struct LinearMap : MapEnds {
     const double *knots, *levels;
     const std::int32_t* guide;
     std::int64_t n_intervals;  // also the number of buckets
-    double low, high, unit, scale, low_slope, high_slope;
+    double unit, scale;
 
     LinearMap(const PackedMaps& maps, std::size_t j)
-        : knots(maps.knots + maps.start[j]), levels(maps.levels + maps.start[j]), guide(maps.guide + maps.start[j]),
-          n_intervals(maps.n_knots[j] - 1), low(maps.low[j]), high(maps.high[j]), unit(maps.unit[j]), scale(maps.scale[j]),
-          low_slope(maps.low_slope[j]), high_slope(maps.high_slope[j]) {}
+        : MapEnds(maps, j), knots(maps.knots + maps.start[j]), levels(maps.levels + maps.start[j]), guide(maps.guide + maps.start[j]),
+          n_intervals(maps.n_knots[j] - 1), unit(maps.unit[j]), scale(maps.scale[j]) {}
 
     double forward(double x) const {  // low <= x < high
         const double position = between_zero_and(static_cast<double>(n_intervals - 1), (x - low) * unit * scale);
@@ -125,7 +137,7 @@ struct LinearMap {
         return std::min(level, levels[i + 1]);
     }
 
-    double inverse(double y) const {  // 0 < y < 1
+    double inverse(double y) const {  // low_level < y < high_level
         const auto i = std::max(std::upper_bound(levels, levels + n_intervals, y) - levels - 1, std::ptrdiff_t{0});
         const double offset = y - levels[i], rise = levels[i + 1] - levels[i], gap = knots[i + 1] - knots[i], slope = gap / rise;
         const double x = knots[i] + (std::isfinite(slope) ? offset * slope : offset / rise * gap);
@@ -134,11 +146,8 @@ struct LinearMap {
 };
 
 // A constant or empty feature: no value lies between its ends.
-struct ConstantMap {
-    double low, high, low_slope, high_slope;
-
-    ConstantMap(const PackedMaps& maps, std::size_t j)
-        : low(maps.low[j]), high(maps.high[j]), low_slope(maps.low_slope[j]), high_slope(maps.high_slope[j]) {}
+struct ConstantMap : MapEnds {
+    using MapEnds::MapEnds;
 
     double forward(double) const { return not_a_number; }
     double inverse(double) const { return not_a_number; }
@@ -146,28 +155,58 @@ struct ConstantMap {
 
 enum class OutOfRange { clip, linear, nan };
 
+// The level at a distance beyond an end of an open feature, where it approaches a limit exponentially, or is a straight line.
+inline double level_beyond(double level, double slope, double limit, double distance) {
+    if (std::isinf(limit)) return level + distance * slope;
+    const double gap = level - limit;  // the exponent is negative on both sides
+    const double result = limit + gap * std::exp(std::min(distance * slope / gap, 0.0));
+    return distance < 0 ? std::min(result, level) : std::max(result, level);
+}
+
+// The distance from that end. Levels at the limit, or beyond it, are taken for the number next to it.
+inline double distance_beyond(double level, double slope, double limit, double y) {
+    if (std::isinf(limit)) return (y - level) / slope;
+    const double gap = level - limit, least = std::fabs(std::nextafter(limit, level) - limit);
+    const double left = gap > 0 ? std::max(y - limit, least) : std::min(y - limit, -least);
+    const double distance = std::log(left / gap) / slope * gap;
+    return gap > 0 ? std::min(distance, 0.0) : std::max(distance, 0.0);
+}
+
 // T of a value. Set `infinite` if the value is infinite; NaN stays NaN.
 template <class Map>
 double forward(const Map& map, double x, OutOfRange policy, bool& infinite) {
     if (x >= map.low && x < map.high) return map.forward(x);
     infinite |= std::isinf(x);
-    if (x == map.high) return map.low == map.high ? 0 : 1;
-    if (x != x || map.low != map.low || policy == OutOfRange::nan) return not_a_number;
-    if (policy == OutOfRange::clip) return x < map.low ? 0 : 1;
-    if (x < map.low) return (x - map.low) * map.low_slope;
-    return (map.low == map.high ? 0 : 1) + (x - map.high) * map.high_slope;
+    const double top = map.low == map.high ? map.low_level : map.high_level;
+    if (x == map.high) return top;
+    if (x != x || map.low != map.low) return not_a_number;
+    if (!map.is_bounded()) {
+        if (x < map.low) return level_beyond(map.low_level, map.low_slope, map.floor, x - map.low);
+        return level_beyond(map.high_level, map.high_slope, map.ceiling, x - map.high);
+    }
+    if (policy == OutOfRange::nan) return not_a_number;
+    if (policy == OutOfRange::clip) return x < map.low ? map.low_level : map.high_level;
+    if (x < map.low) return map.low_level + (x - map.low) * map.low_slope;
+    return top + (x - map.high) * map.high_slope;
 }
 
 // The value at which T takes the level y. Set `infinite` if y is infinite; NaN stays NaN.
 template <class Map>
 double inverse(const Map& map, double y, OutOfRange policy, bool& infinite) {
-    const bool linear = policy == OutOfRange::linear;
-    if (y > 0 && y < 1) return map.low == map.high ? map.low + (linear ? y : 0) : map.inverse(y);
+    const bool linear = policy == OutOfRange::linear, constant = map.low == map.high;
+    if (y > map.low_level && y < map.high_level) return constant ? map.low + (linear ? y - map.low_level : 0) : map.inverse(y);
     infinite |= std::isinf(y);
-    if (y != y || (policy == OutOfRange::nan && y != 0 && y != 1)) return not_a_number;
-    if (!linear || y == 0) return y > 0 ? map.high : map.low;
-    if (y < 0 || map.low == map.high) return map.low + y / map.low_slope;
-    return map.high + (y - 1) / map.high_slope;
+    if (y != y || map.low != map.low) return not_a_number;
+    if (!map.is_bounded()) {
+        if (policy == OutOfRange::nan && (y < map.floor || y > map.ceiling)) return not_a_number;
+        if (y == map.low_level) return map.low;
+        if (y < map.low_level) return map.low + distance_beyond(map.low_level, map.low_slope, map.floor, y);
+        return map.high + distance_beyond(map.high_level, map.high_slope, map.ceiling, y);
+    }
+    if (policy == OutOfRange::nan && y != map.low_level && y != map.high_level) return not_a_number;
+    if (!linear || y == map.low_level) return y > map.low_level ? map.high : map.low;
+    if (y < map.low_level || constant) return map.low + (y - map.low_level) / map.low_slope;
+    return map.high + (y - map.high_level) / map.high_slope;
 }
 
 // Apply a map to n values of one column; return whether one of them is infinite. `x` and `out` may be the same memory.
@@ -175,6 +214,7 @@ template <bool Forward, class Number, class Map>
 bool map_column(const Map& map, const Number* x, std::int64_t stride, Number* out, std::int64_t out_stride, std::size_t n,
                 OutOfRange policy) {
     bool infinite = false;
+    const bool may_overflow = policy == OutOfRange::linear || !map.is_bounded();
     for_each_row_block(n, [&](std::size_t row, std::size_t size) {
         double block[block_rows], result[block_rows];
         load_block(x + static_cast<std::int64_t>(row) * stride, stride, size, block);
@@ -188,7 +228,7 @@ bool map_column(const Map& map, const Number* x, std::int64_t stride, Number* ou
         }
         // Far beyond the ends of a steep or flat map, a line may leave the range of numbers.
         constexpr double largest = std::numeric_limits<Number>::max();
-        for (std::size_t k = 0; policy == OutOfRange::linear && k < size; ++k)
+        for (std::size_t k = 0; may_overflow && k < size; ++k)
             if (std::fabs(result[k]) > largest) result[k] = std::copysign(largest, result[k]);
         store_block(result, size, out + static_cast<std::int64_t>(row) * out_stride, out_stride);
     });

@@ -47,8 +47,8 @@ int main() {
                 const std::uint8_t kind = 0;
                 const std::int64_t start = 0, n_knots = static_cast<std::int64_t>(column.map.coefficients.size() / 4);
                 const ColumnMap& map = column.map;
-                const PackedMaps maps{1, &kind, &map.low, &map.high, &map.unit, &map.scale, &map.low_slope, &map.high_slope, &start, &n_knots,
-                                      map.coefficients.data(), nullptr, nullptr, nullptr};
+                const PackedMaps maps{1, &kind, &map.low, &map.high, &map.unit, &map.scale, &map.low_slope, &map.high_slope,
+                                      &map.low_level, &map.high_level, &map.floor, &map.ceiling, &start, &n_knots, map.coefficients.data(), nullptr, nullptr, nullptr};
                 std::vector<double> out(n_rows);
                 const std::size_t j = static_cast<std::size_t>(&column - fit.columns.data());
                 map_columns<true, double>(maps, {view.column(j, 0), n_rows, 1, view.row_stride, 1}, {out.data(), n_rows, 1, 1, 1}, OutOfRange::clip, 1);

@@ -231,7 +231,7 @@ void test_cubics() {
 // Maps of a table, in arrays as the packed model has them.
 struct Packed {
     std::vector<std::uint8_t> kind;
-    std::vector<double> low, high, unit, scale, low_slope, high_slope, coefficients, knots, levels;
+    std::vector<double> low, high, unit, scale, low_slope, high_slope, low_level, high_level, floor, ceiling, coefficients, knots, levels;
     std::vector<std::int64_t> start, n_knots;
     std::vector<std::int32_t> guide;
 
@@ -244,6 +244,10 @@ struct Packed {
         scale.push_back(map.scale);
         low_slope.push_back(map.low_slope);
         high_slope.push_back(map.high_slope);
+        low_level.push_back(map.low_level);
+        high_level.push_back(map.high_level);
+        floor.push_back(map.floor);
+        ceiling.push_back(map.ceiling);
         start.push_back(static_cast<std::int64_t>(is_cubic ? coefficients.size() / 4 : knots.size()));
         n_knots.push_back(static_cast<std::int64_t>(is_cubic ? map.coefficients.size() / 4 : map.knots.size()));
         coefficients.insert(coefficients.end(), map.coefficients.begin(), map.coefficients.end());
@@ -254,8 +258,9 @@ struct Packed {
     }
 
     PackedMaps view() const {
-        return {kind.size(),       kind.data(),  low.data(),     high.data(),         unit.data(),  scale.data(),  low_slope.data(),
-                high_slope.data(), start.data(), n_knots.data(), coefficients.data(), knots.data(), levels.data(), guide.data()};
+        return {kind.size(),      kind.data(),       low.data(),    high.data(),  unit.data(),    scale.data(),
+                low_slope.data(), high_slope.data(), low_level.data(), high_level.data(), floor.data(), ceiling.data(),
+                start.data(),     n_knots.data(),    coefficients.data(), knots.data(), levels.data(), guide.data()};
     }
 };
 
@@ -320,7 +325,7 @@ void test_hostile_lookups() {
     for (int trial = 0; trial < 200; ++trial) {
         Packed packed = right;
         for (auto* numbers : {&packed.low, &packed.high, &packed.unit, &packed.scale, &packed.low_slope, &packed.high_slope,
-                              &packed.coefficients, &packed.knots, &packed.levels})
+                              &packed.low_level, &packed.high_level, &packed.floor, &packed.ceiling, &packed.coefficients, &packed.knots, &packed.levels})
             for (double& number : *numbers)
                 if (trial > 0 && random() % 4 == 0) number = hostile[random() % hostile.size()];
         std::vector<double> out(given.size());

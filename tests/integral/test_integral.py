@@ -11,7 +11,7 @@ from samples import ALPHAS, KERNELS, SAMPLES, probes, sample
 from kdi import Sketch
 from kdi._integral.build import build_map
 from kdi._integral.integral import Integral
-from kdi._integral.maps import forward, inverse
+from kdi._integral.maps import MapOptions, forward, inverse
 from kdi._numerics.kernels import get_kernel
 
 pytestmark = pytest.mark.numpy_core
@@ -73,7 +73,7 @@ def run(function, column_map, values, policy="clip"):
 def test_map_is_monotone_and_its_inverse_is_too(name, relative_bandwidth, max_knots):
     values = sample(name, 700)
     bandwidth = relative_bandwidth * oracle.spread(values)
-    column_map = build_map(Sketch.from_values(values), get_kernel("polyexp"), bandwidth, max_knots)
+    column_map = build_map(Sketch.from_values(values), get_kernel("polyexp"), bandwidth, MapOptions(max_knots))
     assert max_knots is None or column_map.n_knots <= max_knots
     assert 0 <= column_map.error <= 1
     at = np.linspace(values.min(), values.max(), 40_001)

@@ -5,7 +5,7 @@ import threading
 import numpy as np
 import pytest
 
-from kdi._integral.build import _kernel_arguments
+from kdi._integral.maps import DEFAULT_OPTIONS
 from kdi._numerics import _core, numpy_core
 from kdi._numerics.kernels import get_kernel
 from kdi._sketch import columns
@@ -64,7 +64,7 @@ def test_fit_of_an_array_that_changes(alpha, n_threads):
     try:
         with pytest.raises(RuntimeError, match="the data changed while it was read"):
             for _ in range(10_000):
-                _core.fit(table, None, alphas, *_kernel_arguments(get_kernel("gaussian")), np.inf, 5e-7, n_threads)
+                _core.fit(table, None, alphas, DEFAULT_OPTIONS.with_kernel(get_kernel("gaussian")), n_threads)
     finally:
         stop.set()
         writer.join()

@@ -7,16 +7,30 @@ import numpy as np
 import pytest
 
 from kdi import KDITransformer, Sketch
-from kdi._integral.build import _kernel_arguments, build_map
-from kdi._integral.maps import PackedMaps
+from kdi._integral.build import build_map
+from kdi._integral.maps import DEFAULT_OPTIONS, PackedMaps
 from kdi._numerics import _core, numpy_core
 from kdi._numerics.kernels import get_kernel
 from kdi._sketch.packed import PackedSketches
 
-KERNEL = dict(
-    zip(["order", "scale", "peak", "max_fourth_derivative"], _kernel_arguments(get_kernel("polyexp")), strict=True)
+OPTION_NAMES = (
+    "order",
+    "scale",
+    "peak",
+    "max_fourth_derivative",
+    "max_knots",
+    "tolerance",
+    "target",
+    "robust",
+    "floor",
 )
-OPTIONS = {**KERNEL, "max_knots": np.inf, "tolerance": 5e-7}
+OPTIONS = dict(zip((*OPTION_NAMES, "ceiling"), DEFAULT_OPTIONS.with_kernel(get_kernel("polyexp")), strict=True))
+
+
+def options(**changed):
+    return tuple({**OPTIONS, **changed}.values())
+
+
 INFINITE_OR_NAN = [np.inf, -np.inf, np.nan]
 
 
@@ -76,7 +90,13 @@ CALLS = {
         "n_cells": [16, 16],
         "n_threads": 2,
     },
-    "fit": lambda: {"table": table(), "weights": np.ones(30), "alphas": np.ones(2), **OPTIONS, "n_threads": 2},
+    "fit": lambda: {
+        "table": table(),
+        "weights": np.ones(30),
+        "alphas": np.ones(2),
+        "options": options(),
+        "n_threads": 2,
+    },
     "build_maps": lambda: {
         "sketches": sketches(),
         "minimum": np.array([1.0, 0.0]),
@@ -84,7 +104,7 @@ CALLS = {
         "counts": np.array([3.0, 72.0]),
         "factors": np.ones(2),
         "is_bandwidth": False,
-        **OPTIONS,
+        "options": options(),
         "merge": True,
         "n_threads": 2,
     },
@@ -165,19 +185,28 @@ WRONG_NUMBERS = {
     "exponent": [3000, -3000, 2**31 - 1, -(2**31), 2**80],
     "n_doublings": [-1, 3000, 2**31 - 1, -(2**31), 2**80],
     "most": [-1, 2**80, 1.5],
-    "max_fourth_derivative": [0.0, -1.0, *INFINITE_OR_NAN],
-    "peak": [0.0, -1.0, *INFINITE_OR_NAN],
     "kernel_scale": [0.0, -1.0, *INFINITE_OR_NAN],
-    "max_knots": [1.0, 0.0, -1.0, -np.inf, np.nan],
-    "tolerance": [0.0, -1.0, *INFINITE_OR_NAN],
     "out_of_range": [-1, 3, 2**31, 2**80],
 }
 WRONG = [
     (name, argument, value) for name in CALLS for argument in CALLS[name]() for value in WRONG_NUMBERS.get(argument, [])
 ]
+WRONG_OPTIONS = {
+    "order": ORDERS,
+    "max_knots": [1.0, 0.0, -1.0, -np.inf, np.nan],
+    "target": [-1, 3, 2**80, None],
+    "floor": [1.0, 2.0, *INFINITE_OR_NAN],
+    "ceiling": [0.0, -1.0, *INFINITE_OR_NAN],
+    **{name: [0.0, -1.0, *INFINITE_OR_NAN] for name in ("scale", "peak", "max_fourth_derivative", "tolerance")},
+}
 WRONG += [
-    (name, "scale", value) for name in ("fit", "build_maps", "accumulate") for value in (0.0, -1.0, *INFINITE_OR_NAN)
+    (function, "options", options(**{name: value}))
+    for function in ("fit", "build_maps")
+    for name, values in WRONG_OPTIONS.items()
+    for value in values
 ]
+WRONG += [(function, "options", value) for function in ("fit", "build_maps") for value in ((), options()[:-1], None)]
+WRONG += [("accumulate", "scale", value) for value in (0.0, -1.0, *INFINITE_OR_NAN)]
 WRONG += [("fill", "scale", np.array([1.0, value])) for value in (0.0, -1.0, *INFINITE_OR_NAN)]
 WRONG += [("fill", "first", [0, value]) for value in (2**53 + 1, -(2**53) - 1, 2**63 - 1, -(2**63), 2**63, 1.5)]
 WRONG += [("fill", "first", [0] * n) for n in (0, 1, 3)]

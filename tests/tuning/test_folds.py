@@ -19,6 +19,7 @@ from sklearn.model_selection import (
 import kdi._tuning.folds
 from kdi import KDITransformer
 from kdi._integral.build import maps_by_alpha
+from kdi._integral.maps import MapOptions
 from kdi._integral.maps import forward
 from kdi._numerics.kernels import get_kernel
 from kdi._tuning.folds import MOST_FOLDS, row_groups, sketch_folds
@@ -56,7 +57,7 @@ def levels_by_alpha(table, weights, folds, alphas=ALPHAS, kernel=("polyexp", 4))
     sketches, _ = sketch_folds(table, weights, folds, get_kernel(*kernel), float(alphas[0]), None)
     for fold in sketches:
         levels = []
-        for maps in maps_by_alpha(fold, alphas, get_kernel(*kernel), None):
+        for maps in maps_by_alpha(fold, alphas, get_kernel(*kernel), MapOptions()):
             out = np.empty(table.shape)
             forward(maps, table.astype(float), out, "clip", 1)
             levels.append(out)

@@ -15,7 +15,7 @@ import numpy as np
 from kdi._clustering.medians import partitioned_medians, weighted_median
 from kdi._integral.bandwidth import resolve_factors
 from kdi._integral.build import FeatureMaps, build_features, fit_table
-from kdi._integral.levels import LEVEL_TOLERANCE
+from kdi._integral.levels import LEVEL_OPTIONS
 from kdi._integral.maps import ColumnMap, PackedMaps, forward, map_column
 from kdi._numerics.backend import core
 from kdi._numerics.kernels import Kernel
@@ -71,7 +71,7 @@ class ArrayQueries:
                 check_ranges(stats.maximum - stats.minimum)
 
         _, features = fit_table(
-            self.table, self.weights, factors, kernel, self.n_threads, check=check, tolerance=LEVEL_TOLERANCE
+            self.table, self.weights, factors, kernel, self.n_threads, check=check, options=LEVEL_OPTIONS
         )
         return features
 
@@ -106,7 +106,7 @@ class PartitionedQueries:
         self.check(found)
         check_ranges(np.array([sketch.range for sketch in found.sketches]))
         alphas = resolve_factors(factors, np.array([sketch.weight for sketch in found.sketches]))
-        return build_features(found.sketches, alphas, kernel, tolerance=LEVEL_TOLERANCE)[0]
+        return build_features(found.sketches, alphas, kernel, LEVEL_OPTIONS)[0]
 
     def level_sketches(self, maps: PackedMaps, resolve: Resolve, kernel: Kernel, finer: float) -> list[Sketch]:
         levels = MappedPartitions(self.table, partial(_to_levels, maps=list(maps)))

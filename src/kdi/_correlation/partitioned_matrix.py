@@ -19,7 +19,7 @@ from kdi._correlation.samples import snap_to_unit
 from kdi._integral.bandwidth import resolve_alpha, spread_alpha
 from kdi._integral.build import build_map
 from kdi._integral.levels import LEVEL_TOLERANCE, MAX_SORTED_ROWS
-from kdi._integral.maps import ColumnMap, map_column
+from kdi._integral.maps import ColumnMap, MapOptions, map_column
 from kdi._numerics.kernels import Kernel, get_kernel
 from kdi._sketch.cells import MAX_TABLE_CELLS, MIN_COLUMN_CELLS, cell_width_for, keeps_values, width_exponent
 from kdi._sketch.partitions import Chunk, MappedPartitions, PartitionedTable, sketch_for_alphas
@@ -164,7 +164,7 @@ class CentredLevels:
         # In memory, columns that are short or have fewer values than cells are integrated at the values themselves.
         is_short = sketch.count <= MAX_SORTED_ROWS
         exact = is_short or exponent is None or keeps_values(exponent, sketch.range, sketch.count)
-        column_map = build_map(sketch, kernel, bandwidth, tolerance=EXACT if exact else LEVEL_TOLERANCE)
+        column_map = build_map(sketch, kernel, bandwidth, MapOptions(tolerance=EXACT if exact else LEVEL_TOLERANCE))
         centre = 0.0
         if sketch.count:
             levels = map_column(column_map, sketch.offsets + sketch.minimum)

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from math import inf
+from functools import partial
 
 import numpy as np
 
 from kdi._integral.bandwidth import resolve_factors
-from kdi._integral.maps import KNOT_TOLERANCE, ColumnMap, PackedMaps
+from kdi._integral.maps import DEFAULT_OPTIONS, ColumnMap, MapOptions, PackedMaps
 from kdi._numerics.backend import IS_COMPILED, core
 from kdi._numerics.kernels import Kernel
 from kdi._sketch.cells import cell_width_for
-from kdi._sketch.columns import ColumnStats, sketch_array
+from kdi._sketch.columns import ColumnStats, scan_columns, sketch_array, with_robust_spread
 from kdi._sketch.packed import PackedSketches
 from kdi._sketch.sketch import Sketch
 from kdi._utils.threads import count_threads
@@ -29,11 +29,12 @@ CELL_WORK = 16  # and each of its cells as long as reading so many
 
 @dataclass(frozen=True, eq=False)
 class FeatureMaps:
-    """The bandwidth factor, the bandwidth and the map of each feature."""
+    """The bandwidth factor, the bandwidth and the map of each feature, and the options of the maps."""
 
     alpha: Float64Array
     bandwidth: Float64Array
     maps: PackedMaps
+    options: MapOptions = DEFAULT_OPTIONS
 
 
 def fit_table(
@@ -44,8 +45,7 @@ def fit_table(
     n_threads: int = 1,
     *,
     check: Callable[[ColumnStats], None],
-    max_knots: int | None = None,
-    tolerance: float = KNOT_TOLERANCE,
+    options: MapOptions = DEFAULT_OPTIONS,
 ) -> tuple[Sequence[Sketch], FeatureMaps]:
     """Sketch the columns of a table in memory, and build their maps.
 
@@ -59,25 +59,23 @@ def fit_table(
     n_threads : int
     check : callable
         Called with the statistics of the columns; raises where they cannot be sketched.
-    max_knots : int, optional
-    tolerance : float
-        What the knots may contribute to the error of T.
+    options : MapOptions
     """
     if not IS_COMPILED:
-        sketches = sketch_array(
-            table, weights, kernel, lambda sums: resolve_factors(factors, sums), n_threads, check=check
-        )
-        alphas = resolve_factors(factors, np.array([sketch.weight for sketch in sketches]))
-        return sketches, build_features(sketches, alphas, kernel, max_knots, tolerance)[0]
-    found, alphas, arrays, maps = core.fit(
-        table, weights, factors, *_kernel_arguments(kernel), _most(max_knots), tolerance, n_threads
-    )
+        resolve = partial(resolve_factors, factors)
+        stats = scan_columns(table, weights, n_threads)
+        check(stats)
+        whole, widest = with_robust_spread(stats, table, weights) if options.robust else (stats, None)
+        sketches = sketch_array(table, weights, kernel, resolve, n_threads, stats=stats, whole=whole, widest=widest)
+        alphas = resolve(np.array([sketch.weight for sketch in sketches]))
+        return sketches, build_features(sketches, alphas, kernel, options)[0]
+    found, alphas, arrays, maps = core.fit(table, weights, factors, options.with_kernel(kernel), n_threads)
     minimum, maximum, counts, sums, missing, infinite = found
     stats = ColumnStats(minimum, maximum, counts, sums, np.full(len(factors), np.nan), missing, infinite)
     check(stats)
     packed_sketches = PackedSketches(stats.minimum, stats.maximum, stats.counts, stats.missing, *arrays)
     *packed, bandwidths = maps
-    features = FeatureMaps(alphas, bandwidths, PackedMaps(*packed))
+    features = FeatureMaps(alphas, bandwidths, PackedMaps(*packed), options)
     return packed_sketches, features
 
 
@@ -85,8 +83,7 @@ def build_features(
     sketches: Sequence[Sketch],
     alphas: Float64Array,
     kernel: Kernel,
-    max_knots: int | None = None,
-    tolerance: float = KNOT_TOLERANCE,
+    options: MapOptions = DEFAULT_OPTIONS,
     n_threads: int = 1,
     *,
     merge: bool = False,
@@ -100,31 +97,31 @@ def build_features(
         from kdi._integral.numpy_maps import numpy_map  # not imported where the core is compiled
 
         built = [
-            numpy_map(sketch, kernel, alpha, are_bandwidths, max_knots, tolerance)
+            numpy_map(sketch, kernel, alpha, are_bandwidths, options)
             for sketch, alpha in zip(sketches, alphas.tolist(), strict=True)
         ]
         bandwidths = np.array([bandwidth for _, bandwidth in built])
         if merge:
-            sketches = coarsen_sketches(sketches, bandwidths, kernel)
-        return FeatureMaps(alphas, bandwidths, PackedMaps.pack([column_map for column_map, _ in built])), sketches
+            robust = options.robust and not are_bandwidths
+            sketches = coarsen_sketches(sketches, bandwidths, kernel, robust=robust)
+        maps = PackedMaps.pack([column_map for column_map, _ in built])
+        return FeatureMaps(alphas, bandwidths, maps, options), sketches
     packed = PackedSketches.pack(sketches)
-    maps, arrays = core.build_maps(
+    arrays_of_maps, arrays = core.build_maps(
         packed.arrays,
         packed.minimum,
         packed.maximum,
         packed.counts,
         alphas,
         are_bandwidths,
-        *_kernel_arguments(kernel),
-        _most(max_knots),
-        tolerance,
+        options.with_kernel(kernel),
         merge,
         n_threads,
     )
-    *fields, bandwidths = maps
+    *fields, bandwidths = arrays_of_maps
     if merge:
         sketches = PackedSketches(packed.minimum, packed.maximum, packed.counts, packed.missing, *arrays)
-    return FeatureMaps(alphas, bandwidths, PackedMaps(*fields)), sketches
+    return FeatureMaps(alphas, bandwidths, PackedMaps(*fields), options), sketches
 
 
 @dataclass(eq=False)
@@ -137,7 +134,7 @@ class DeferredFeatures:
     sketches: Sequence[Sketch]
     alphas: Float64Array
     kernel: Kernel
-    max_knots: int | None
+    options: MapOptions
     n_jobs: int | None
     merge: bool
     built: tuple[FeatureMaps, Sequence[Sketch]] | None = field(default=None, init=False)
@@ -154,7 +151,7 @@ class DeferredFeatures:
             self.sketches,
             self.alphas,
             self.kernel,
-            self.max_knots,
+            self.options,
             n_threads=count_threads(self.n_jobs, _work(self.sketches)),
             merge=self.merge,
         )
@@ -170,24 +167,28 @@ def build_map(
     sketch: Sketch,
     kernel: Kernel,
     bandwidth: float,
-    max_knots: int | None = None,
-    tolerance: float = KNOT_TOLERANCE,
+    options: MapOptions = DEFAULT_OPTIONS,
 ) -> ColumnMap:
     """Build the map of one column at a bandwidth h >= 0, which may be infinite."""
-    features, _ = build_features([sketch], np.array([bandwidth]), kernel, max_knots, tolerance, are_bandwidths=True)
+    features, _ = build_features([sketch], np.array([bandwidth]), kernel, options, are_bandwidths=True)
     return features.maps[0]
 
 
-def coarsen_sketches(sketches: Sequence[Sketch], bandwidths: Float64Array, kernel: Kernel) -> list[Sketch]:
-    """Coarsen sketches as far as their bandwidths allow."""
-    return [
-        sketch.coarsened_to_width(cell_width_for(kernel, bandwidth, sketch.range)) if sketch.count else sketch
-        for sketch, bandwidth in zip(sketches, bandwidths.tolist(), strict=True)
-    ]
+def coarsen_sketches(
+    sketches: Sequence[Sketch], bandwidths: Float64Array, kernel: Kernel, *, robust: bool = False
+) -> list[Sketch]:
+    """Coarsen sketches as far as their bandwidths allow, and with `robust` their quartiles."""
+    coarsened = []
+    for sketch, bandwidth in zip(sketches, bandwidths.tolist(), strict=True):
+        width = cell_width_for(kernel, bandwidth, sketch.range) if sketch.count else 0.0
+        if robust and sketch.count:
+            width = min(width, sketch.robust_spread.cell_width)
+        coarsened.append(sketch.coarsened_to_width(width) if width else sketch)
+    return coarsened
 
 
 def maps_by_alpha(
-    sketches: Sequence[Sketch], alphas: Float64Array, kernel: Kernel, max_knots: int | None, n_threads: int = 1
+    sketches: Sequence[Sketch], alphas: Float64Array, kernel: Kernel, options: MapOptions, n_threads: int = 1
 ) -> list[PackedMaps]:
     """Build the maps of all features at each of some ascending alphas.
 
@@ -196,15 +197,7 @@ def maps_by_alpha(
     maps = []
     for alpha in alphas.tolist():  # each begins with the sketches of the alpha before, which have fewer cells
         features, sketches = build_features(
-            sketches, np.full(len(sketches), alpha), kernel, max_knots, n_threads=n_threads, merge=True
+            sketches, np.full(len(sketches), alpha), kernel, options, n_threads=n_threads, merge=True
         )
         maps.append(features.maps)
     return maps
-
-
-def _kernel_arguments(kernel: Kernel) -> tuple[int, float, float, float]:
-    return kernel.order, kernel.scale, kernel.peak, kernel.max_fourth_derivative
-
-
-def _most(max_knots: int | None) -> float:
-    return inf if max_knots is None else float(max_knots)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kdi._integral.build import fit_table
 from kdi._integral.integral import rounding_error
-from kdi._integral.maps import forward
+from kdi._integral.maps import MapOptions, forward
 from kdi._numerics.backend import core
 from kdi._numerics.kernels import Kernel
 from kdi._sketch.cells import LINEAR_RANGE
@@ -24,6 +24,7 @@ MAX_SORTED_ROWS = 2**10  # rows up to which sorting a column is faster than a sk
 MAX_SCANNED_ROWS = 2**13
 # What the knots may contribute to the error: a correlation divides it by the deviation of T, which outliers make small.
 LEVEL_TOLERANCE = 5e-9
+LEVEL_OPTIONS = MapOptions(tolerance=LEVEL_TOLERANCE)
 
 
 def column_levels(
@@ -89,7 +90,7 @@ def _by_map(
     """Return levels, their errors, and the columns that are still to be sorted."""
     try:
         sketches, features = fit_table(
-            table, weights, alphas, kernel, n_threads, check=_check_ranges, tolerance=LEVEL_TOLERANCE
+            table, weights, alphas, kernel, n_threads, check=_check_ranges, options=LEVEL_OPTIONS
         )
     except _WithoutIntegral as error:
         levels, errors, others = np.empty(table.shape[::-1]).T, np.empty(len(alphas)), error.columns.copy()

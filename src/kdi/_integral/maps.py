@@ -11,15 +11,16 @@ The maps of a table are a few flat arrays, `PackedMaps`; `CubicMap` and `LinearM
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from math import frexp, ldexp
-from typing import Any, overload
+from math import frexp, inf, ldexp
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kdi._numerics.backend import core
+from kdi._numerics.kernels import Kernel
 from kdi._utils.typing import Float64Array, FloatArray, Int64Array, OutOfRange
 
 KNOT_TOLERANCE = 5e-7  # what the knots may contribute to the error of T: with the cells, the whole stays below 1e-6
@@ -29,18 +30,62 @@ MAX_SLOPE = 1e303  # of such a line, so that it stays finite however small the r
 SMALL_RANGE_EXPONENT = -600  # a range below 2 to this power, halved, is multiplied by `unit` before it is divided
 OUT_OF_RANGE: dict[OutOfRange, int] = {"clip": 0, "linear": 1, "nan": 2}
 CUBIC, LINEAR, CONSTANT, EMPTY = range(4)  # kinds of packed maps
+Target = Literal["bounded", "cdf", "score"]
+TARGETS: dict[Target, int] = {"bounded": 0, "cdf": 1, "score": 2}
+
+
+@dataclass(frozen=True)
+class MapOptions:
+    """What is mapped, and how exactly.
+
+    Attributes
+    ----------
+    max_knots : int, optional
+    tolerance : float
+        What the knots may contribute to the error of T.
+    target : {"bounded", "cdf", "score"}
+        T, which is 0 and 1 at the extremes; the kernel cdf, which is so in the limits; or the normal score of that.
+    robust : bool
+        Whether bandwidths are in units of the robust spread, not of the standard deviation.
+    floor, ceiling : float
+        What T, or the kernel cdf, is stretched to.
+    """
+
+    max_knots: int | None = None
+    tolerance: float = KNOT_TOLERANCE
+    target: Target = "bounded"
+    robust: bool = False
+    floor: float = 0.0
+    ceiling: float = 1.0
+
+    def with_kernel(self, kernel: Kernel) -> tuple[Any, ...]:
+        """Return the options as the numeric core takes them."""
+        most = inf if self.max_knots is None else float(self.max_knots)
+        own = most, self.tolerance, TARGETS[self.target], self.robust, self.floor, self.ceiling
+        return kernel.order, kernel.scale, kernel.peak, kernel.max_fourth_derivative, *own
+
+
+DEFAULT_OPTIONS = MapOptions()
 
 
 @dataclass(frozen=True, eq=False)
 class MapEnds:
-    """The ends of a map, its slopes there in levels per unit of x, and the bound on its error."""
+    """The ends of a map, its slopes there in levels per unit of x, and the bound on its error.
+
+    `unit` is a power of two, larger than 1 where the range is very small. The levels at the ends are those of the
+    limits, `floor` and `ceiling`, or the map goes on beyond the ends: towards its limits, which may be infinite.
+    """
 
     low: float
     high: float
     low_slope: float
     high_slope: float
     error: float
-    unit: float = field(default=1.0, kw_only=True)  # a power of two, larger than 1 where the range is very small
+    unit: float = field(default=1.0, kw_only=True)
+    low_level: float = field(default=0.0, kw_only=True)
+    high_level: float = field(default=1.0, kw_only=True)
+    floor: float = field(default=0.0, kw_only=True)
+    ceiling: float = field(default=1.0, kw_only=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +118,8 @@ class LinearMap(MapEnds):
 
 
 ColumnMap = CubicMap | LinearMap
+LEVELS = ("low_level", "high_level", "floor", "ceiling")
+PER_FEATURE = ("low", "high", "unit", "scale", "low_slope", "high_slope", *LEVELS, "error")  # numbers of packed maps
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +136,10 @@ class PackedMaps(Sequence[ColumnMap]):
         (x - low) * unit * scale counts intervals, or buckets of the guide.
     low_slope, high_slope : ndarray of shape (n_columns,)
         Slopes beyond the ends, in levels per unit of x.
+    low_level, high_level : ndarray of shape (n_columns,)
+        The levels at `low` and `high`.
+    floor, ceiling : ndarray of shape (n_columns,)
+        The limits of the levels: those at the ends, or those that are approached beyond.
     start, n_knots : ndarray of int64 of shape (n_columns,)
         Column j has the rows start[j] to start[j] + n_knots[j] - 1 of `coefficients`, or of `knots`, `levels`, `guide`.
     coefficients : ndarray of shape (n_rows, 4)
@@ -107,6 +158,10 @@ class PackedMaps(Sequence[ColumnMap]):
     scale: Float64Array
     low_slope: Float64Array
     high_slope: Float64Array
+    low_level: Float64Array
+    high_level: Float64Array
+    floor: Float64Array
+    ceiling: Float64Array
     start: Int64Array
     n_knots: Int64Array
     coefficients: Float64Array
@@ -127,10 +182,7 @@ class PackedMaps(Sequence[ColumnMap]):
             start[chosen] = np.cumsum(n_knots[chosen]) - n_knots[chosen]
         cubics: list[Any] = [one for one, k in zip(maps, kind, strict=True) if k == CUBIC]
         lines: list[Any] = [one for one, k in zip(maps, kind, strict=True) if k == LINEAR]
-        numbers = {
-            name: np.array([getattr(one, name) for one in maps], dtype=float)
-            for name in ("low", "high", "unit", "scale", "low_slope", "high_slope", "error")
-        }
+        numbers = {name: np.array([getattr(one, name) for one in maps], dtype=float) for name in PER_FEATURE}
         return cls(
             kind=kind,
             start=start,
@@ -155,6 +207,11 @@ class PackedMaps(Sequence[ColumnMap]):
     def __getstate__(self) -> dict[str, Any]:
         return {one.name: getattr(self, one.name) for one in fields(self)}  # without cached properties
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore a pickle; in older ones, all maps have levels from 0 to 1."""
+        levels = {name: np.full(len(state["kind"]), float(name in ("high_level", "ceiling"))) for name in LEVELS}
+        self.__dict__.update(levels | state)
+
     def __len__(self) -> int:
         return len(self.kind)
 
@@ -166,16 +223,17 @@ class PackedMaps(Sequence[ColumnMap]):
         if isinstance(index, slice):
             return [self[j] for j in range(len(self))[index]]
         j = range(len(self))[index]
-        first, n_knots, unit = int(self.start[j]), int(self.n_knots[j]), float(self.unit[j])
-        low, high, error = float(self.low[j]), float(self.high[j]), float(self.error[j])
-        slopes = float(self.low_slope[j]), float(self.high_slope[j])
-        scale, rows = float(self.scale[j]), slice(first, first + n_knots)
+        first, n_knots = int(self.start[j]), int(self.n_knots[j])
+        numbers: dict[str, Any] = {name: float(getattr(self, name)[j]) for name in PER_FEATURE}
+        rows = slice(first, first + n_knots)
         if self.kind[j] == CUBIC:
-            return CubicMap(low, high, *slopes, error, scale, self.coefficients[rows], unit=unit)
+            return CubicMap(**numbers, coefficients=self.coefficients[rows])
         if self.kind[j] == LINEAR:
-            knots, levels, guide = self.knots[rows], self.levels[rows], self.guide[rows][: n_knots - 1]
-            return LinearMap(low, high, *slopes, error, scale, knots, levels, guide, unit=unit)
-        return build_linear_map(np.array([low, high]), np.array([0.0, float(self.kind[j] == CONSTANT)]), 0.0)
+            guide = self.guide[rows][: n_knots - 1]
+            return LinearMap(**numbers, knots=self.knots[rows], levels=self.levels[rows], guide=guide)
+        ends = np.array([numbers["low"], numbers["high"]])
+        one = build_linear_map(ends, np.array([0.0, float(self.kind[j] == CONSTANT)]), 0.0)
+        return replace(one, **{name: numbers[name] for name in LEVELS})
 
     def __iter__(self) -> Iterator[ColumnMap]:
         return (self[j] for j in range(len(self)))

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import ceil, fmod, frexp, inf, isinf
+from typing import cast
 
 import numpy as np
 
 from kdi._integral.integral import Integral
 from kdi._integral.maps import (
-    KNOT_TOLERANCE,
+    DEFAULT_OPTIONS,
     MAX_INTERVALS,
     ColumnMap,
     CubicMap,
+    MapOptions,
     bounded_slopes,
     build_linear_map,
     unit_and_scale,
 )
+from kdi._integral.numpy_open_maps import build_open_map, levels_of, lines_beyond_values, with_end_levels
+from kdi._integral.score_bounds import LARGEST_SCORE, SPREAD_SENSITIVITY, normal_density
 from kdi._numerics.backend import core
 from kdi._numerics.kernels import Kernel
 from kdi._numerics.numpy_core import KERNEL_REACH, VANISHING_BANDWIDTH
@@ -30,6 +34,7 @@ from kdi._sketch.cells import (
     least_total,
     width_exponent,
 )
+from kdi._sketch.quartiles import robust_spread
 from kdi._sketch.sketch import Sketch, unit_sketch
 from kdi._utils.typing import Float64Array
 
@@ -42,37 +47,72 @@ def numpy_map(
     kernel: Kernel,
     factor: float,
     is_bandwidth: bool = False,
-    max_knots: int | None = None,
-    tolerance: float = KNOT_TOLERANCE,
+    options: MapOptions = DEFAULT_OPTIONS,
 ) -> tuple[ColumnMap, float]:
-    """Build the map of a column with at most `max_knots` knots; return it and its bandwidth.
+    """Build the map of a column; return it and its bandwidth.
 
     The factor, alpha >= 0 or the bandwidth itself, may be infinite.
     """
-    ends = np.array([sketch.minimum, sketch.maximum])
+    ends, is_bounded, is_score = (
+        np.array([sketch.minimum, sketch.maximum]),
+        options.target == "bounded",
+        options.target == "score",
+    )
     if not sketch.count:
         return build_linear_map(ends, np.zeros(2), 0.0), np.nan
     if not sketch.range > 0:
-        return build_linear_map(ends, np.array([0.0, 1.0]), 0.0), factor if is_bandwidth else factor * 0.0
+        constant: ColumnMap = build_linear_map(ends, np.array([0.0, 1.0]), 0.0)
+        limits = (-inf, inf) if is_score else (options.floor, options.ceiling)
+        level = 0.0 if is_score else 0.5 * options.floor + 0.5 * options.ceiling
+        levels = limits if is_bounded else (level, level)
+        constant = replace(constant, low_level=levels[0], high_level=levels[1], floor=limits[0], ceiling=limits[1])
+        return constant, factor if is_bandwidth else factor * 0.0
     built: ColumnMap
     scaled, shift = unit_sketch(sketch)
+    robust = options.robust and not is_bandwidth
+    spread, spread_error, _ = robust_spread(sketch, scaled, shift) if robust else (scaled.std, 0.0, 0.0)
     # Uneven weights can let the deviation underflow, and infinity * 0 is NaN.
-    bandwidth = inf if isinf(factor) else _ldexp(factor, shift) if is_bandwidth else factor * scaled.std
+    bandwidth = inf if isinf(factor) else _ldexp(factor, shift) if is_bandwidth else factor * spread
     flatness = scaled.range / bandwidth / kernel.scale if bandwidth else inf
-    spread_error = 0.0 if is_bandwidth or isinf(factor) or not factor else _spread_error(scaled)
-    if (scaled.cell_width > WIDEST_CELL and factor < inf) or not spread_error < WORST_SPREAD_ERROR:
-        built = build_linear_map(ends, np.array([0.0, 1.0]), 1.0)
-    elif flatness < LINEAR_RANGE:
-        built = build_linear_map(ends, np.array([0.0, 1.0]), flatness**2)
+    spread_error = 0.0 if is_bandwidth or isinf(factor) or not factor else max(spread_error, _spread_error(scaled))
+    stretch, worst = options.ceiling - options.floor, worst_error(options)
+    too_wide = not is_bounded and isinf(bandwidth)
+    if (scaled.cell_width > WIDEST_CELL and factor < inf) or not spread_error < WORST_SPREAD_ERROR or too_wide:
+        built = _straight_map(ends, 1.0, options)
+    elif is_bounded and flatness < LINEAR_RANGE:
+        built = _straight_map(ends, flatness**2, options)
     elif bandwidth < VANISHING_BANDWIDTH:
         error = _vanishing_error(scaled) if factor else _rank_error(scaled)
-        built = _lines_through_values(sketch, _ranks(scaled), error, factor > 0, max_knots)
+        built = _lines_through_values(sketch, _ranks(scaled), scaled.weight, error, factor > 0, options)
     else:
-        built = _map_at(sketch, scaled, shift, kernel, bandwidth, max_knots, tolerance)
-        built = replace(built, error=min(built.error + 4 * spread_error, 1.0))  # |dT / d log h| is below 4
+        built = _map_at(sketch, scaled, shift, kernel, bandwidth, options)
+        sensitivity = SPREAD_SENSITIVITY if is_score else 4 * stretch  # |dT / d log h| is below 4
+        built = replace(built, error=min(built.error + sensitivity * spread_error, worst))
     if factor < inf and not sketch.is_exact:
-        built = replace(built, error=min(built.error + _moment_rounding(sketch), 1.0))
+        # In a normal score, the error of the smallest tail that the bound covers counts most.
+        rounding = _moment_rounding(sketch) * (1 / float(normal_density(LARGEST_SCORE)) if is_score else stretch)
+        built = replace(built, error=min(built.error + rounding, worst))
     return built, _ldexp(bandwidth, -shift)
+
+
+def worst_error(options: MapOptions) -> float:
+    """Return the error beyond which nothing is known."""
+    return inf if options.target == "score" else options.ceiling - options.floor
+
+
+def _straight_map(ends: Float64Array, error: float, options: MapOptions) -> ColumnMap:
+    """Build a line from one end to the other, where nothing more is known."""
+    if options.target == "bounded":
+        return _limited(build_linear_map(ends, np.array([options.floor, options.ceiling]), 0.0), error, options)
+    levels = levels_of(np.array([0.25, 0.75]), np.array([0.75, 0.25]), options)
+    return with_end_levels(build_linear_map(ends, levels, worst_error(options)), options)
+
+
+def _limited(built: ColumnMap, error: float, options: MapOptions) -> ColumnMap:
+    """Return a bounded map with its limits, and with an error that was bounded for levels from 0 to 1."""
+    floor, ceiling = options.floor, options.ceiling
+    error = min(error, 1.0) * (ceiling - floor)
+    return replace(built, low_level=floor, high_level=ceiling, floor=floor, ceiling=ceiling, error=error)
 
 
 def _ldexp(number: float, exponent: int) -> float:
@@ -130,8 +170,7 @@ def _map_at(
     shift: int,
     kernel: Kernel,
     bandwidth: float,
-    max_knots: int | None,
-    tolerance: float,
+    options: MapOptions,
 ) -> ColumnMap:
     """Build the map at a bandwidth for which the integral can be computed."""
     wanted = cell_width_for(kernel, bandwidth, scaled.range)
@@ -140,18 +179,28 @@ def _map_at(
     if exponent is not None and (scaled.exponent is None or exponent > scaled.exponent):
         # A short column loses digits in cells, which do not matter only beside a larger error of the knots.
         is_short = keeps_values(exponent, scaled.range, scaled.count)
-        if (tolerance > CELL_TOLERANCE or not is_short) and not (scaled.is_exact and 2.0**exponent > wanted):
+        if (options.tolerance > CELL_TOLERANCE or not is_short) and not (scaled.is_exact and 2.0**exponent > wanted):
             cut = scaled.coarsened(exponent)
     integral = Integral.from_sketch(cut, kernel, bandwidth)
     relative = scaled.range / bandwidth
-    if integral.value_error > 0.01 * least_total(kernel, relative):
+    is_bounded = options.target == "bounded"
+    if integral.value_error > 0.01 * (least_total(kernel, relative) if is_bounded else 0.5):
         # Cells much wider than the kernel, as when alpha was lowered between two chunks: the only bound is 1.
-        return _lines_through_values(sketch, _ranks(scaled), 1.0, False, max_knots)
-    if relative > MAX_INTERVALS:
+        return _lines_through_values(sketch, _ranks(scaled), scaled.weight, 1.0, False, options)
+    if relative > MAX_INTERVALS and is_bounded:
         ranks, _ = integral.at(scaled.offsets)
         error = 2 * integral.value_error / float(ranks[-1] - ranks[0])
-        return _lines_through_values(sketch, ranks, error, True, max_knots)
-    built = build_cubic_map(integral, 0.0, scaled.range, max_knots, tolerance)
+        return _lines_through_values(sketch, ranks, 1.0, error, True, options)
+    ends = np.array([sketch.minimum, sketch.maximum])
+    if relative > MAX_INTERVALS:
+        knots, levels, error = lines_beyond_values(sketch, scaled, shift, integral, kernel, options)
+        if len(knots) < 2 or not knots[-1] - knots[0] < inf:
+            return _straight_map(ends, 1.0, options)
+        return _lines_through(knots, levels, error, True, options)
+    if not is_bounded:
+        opened = build_open_map(sketch, scaled, shift, integral, options)
+        return _straight_map(ends, 1.0, options) if opened is None else opened
+    built = build_cubic_map(integral, 0.0, scaled.range, options)
     unit, scale = unit_and_scale(built.scale, shift)
     with np.errstate(over="ignore"):
         slopes = np.ldexp([built.low_slope, built.high_slope], shift)
@@ -171,13 +220,13 @@ def build_cubic_map(
     integral: Integral,
     first: float,
     last: float,
-    max_knots: int | None = None,
-    tolerance: float = KNOT_TOLERANCE,
+    options: MapOptions = DEFAULT_OPTIONS,
 ) -> CubicMap:
     """Build the cubics of an integral between two positions relative to the minimum."""
-    kernel, length = integral.kernel, last - first
+    kernel, length, max_knots = integral.kernel, last - first, options.max_knots
+    floor, stretch = options.floor, options.ceiling - options.floor
     total_at_least = least_total(kernel, length / integral.bandwidth)
-    step = integral.bandwidth * (384 * tolerance * total_at_least / kernel.max_fourth_derivative) ** 0.25
+    step = integral.bandwidth * (384 * options.tolerance * total_at_least / kernel.max_fourth_derivative) ** 0.25
     step = max(min(step, length / 4), length / MAX_INTERVALS)
     if 0 < integral.grid < step:
         step -= fmod(step, integral.grid)  # knots parallel to the cells: the filters then need few exponentials
@@ -190,37 +239,61 @@ def build_cubic_map(
     offsets[n:] = first + length, max(first + n * step, first + length)
     values, densities = integral.at(offsets)
     total = float(values[n] - values[0])
-    low_slope, high_slope = bounded_slopes(densities[[0, n]] / total, length).tolist()
+    low_slope, high_slope = bounded_slopes(stretch * densities[[0, n]] / total, length).tolist()
     values[n], densities[n] = values[n + 1], densities[n + 1]
-    levels, slopes = (values[:-1] - values[0]) / total, densities[:-1] * (step / total)
-    levels = np.maximum.accumulate(levels)
+    levels, slopes = (values[:-1] - values[0]) / total, densities[:-1] * (stretch * step / total)
+    levels = floor + stretch * np.maximum.accumulate(levels)
     hermite_error = min(step / integral.bandwidth, 1e60) ** 4 / 384 * kernel.max_fourth_derivative
     shape_error = hermite_error + integral.density_error * step / 4
-    coefficients, worst = core.cubics(levels, slopes, shape_error / total)
-    error = worst + 2 * integral.value_error / total
+    coefficients, worst = core.cubics(levels, slopes, stretch * shape_error / total)
+    error = worst / stretch + 2 * integral.value_error / total
     low, high = (integral.low + first, integral.low + last) if first else (integral.low, integral.high)
-    return CubicMap(low, high, low_slope, high_slope, min(error, 1.0), 1 / step, coefficients)
+    built = CubicMap(low, high, low_slope, high_slope, 0.0, 1 / step, coefficients)
+    return cast(CubicMap, _limited(built, error, options))
 
 
 def _lines_through_values(
-    sketch: Sketch, ranks: Float64Array, error: float, in_steps: bool, max_knots: int | None
+    sketch: Sketch, ranks: Float64Array, weight: float, error: float, in_steps: bool, options: MapOptions
 ) -> ColumnMap:
     """Build straight lines through the integral at the values; `ranks` are mid-ranks for h = 0, the limit of T.
 
     Where the integral rises `in_steps` between two values, the line is off by the rise at most.
     """
-    ends = np.array([sketch.minimum, sketch.maximum])
-    total = float(ranks[-1] - ranks[0])
-    if not total > 0:  # one occupied cell
-        return build_linear_map(ends, np.array([0.0, 1.0]), 1.0)
-    levels = np.clip(np.maximum.accumulate((ranks - ranks[0]) / total), 0.0, 1.0)
-    if in_steps:
-        error += float(np.diff(levels).max())
+    ends, is_bounded = np.array([sketch.minimum, sketch.maximum]), options.target == "bounded"
+    total = float(ranks[-1] - ranks[0]) if is_bounded else weight
+    if not total > 0 or len(ranks) < 2:  # one occupied cell
+        return _straight_map(ends, 1.0, options)
     knots = sketch.keys.astype(float) if sketch.is_exact else sketch.offsets + sketch.minimum
     knots[[0, -1]] = ends
+    stretch = options.ceiling - options.floor
+    if is_bounded:
+        levels = options.floor + stretch * np.clip((ranks - ranks[0]) / total, 0.0, 1.0)
+    else:
+        levels = levels_of(ranks / total, (total - ranks) / total, options)
+    if options.target != "score":
+        error *= stretch
+    elif error:
+        tail = float(normal_density(max(abs(levels[0]), abs(levels[-1]))))
+        error = 1.2 * error / tail if error < 0.1 * tail else inf
+    return _lines_through(knots, levels, error, in_steps, options)
+
+
+def _lines_through(
+    knots: Float64Array, levels: Float64Array, error: float, in_steps: bool, options: MapOptions
+) -> ColumnMap:
+    """Build lines through points whose levels may decrease by roundings, no more of them than max_knots."""
+    levels, max_knots = np.maximum.accumulate(levels), options.max_knots
+    if in_steps:
+        error += float(np.diff(levels).max())
     if max_knots is not None and len(knots) > max_knots:
-        chosen = np.searchsorted(levels, np.arange(max_knots) * (1 / (max_knots - 1)))
+        first, spacing = float(levels[0]), (float(levels[-1]) - float(levels[0])) / (max_knots - 1)
+        chosen = np.searchsorted(levels, first + np.arange(max_knots) * spacing)
+        chosen = np.maximum(chosen, np.arange(max_knots))
         chosen = np.unique(np.append(chosen[:-1], len(knots) - 1))
         error += float(np.diff(levels[chosen]).max())
         knots, levels = knots[chosen], levels[chosen]
-    return build_linear_map(knots, levels, min(error, 1.0))
+    built = build_linear_map(knots, levels, min(error, worst_error(options)))
+    if options.target != "bounded":
+        return with_end_levels(built, options)
+    floor, ceiling = options.floor, options.ceiling
+    return replace(built, low_level=floor, high_level=ceiling, floor=floor, ceiling=ceiling)

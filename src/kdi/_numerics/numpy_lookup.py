@@ -26,6 +26,10 @@ class PackedMaps:
         scale: Float64Array,
         low_slope: Float64Array,
         high_slope: Float64Array,
+        low_level: Float64Array,
+        high_level: Float64Array,
+        floor: Float64Array,
+        ceiling: Float64Array,
         start: Int64Array,
         n_knots: Int64Array,
         coefficients: Float64Array,
@@ -33,12 +37,13 @@ class PackedMaps:
         levels: Float64Array,
         guide: NDArray[np.int32],
     ) -> None:
-        numbers: list[Any] = [low, high, unit, scale, low_slope, high_slope]
+        ends = [low_slope, high_slope, low_level, high_level, floor, ceiling]
+        numbers: list[Any] = [low, high, unit, scale, *ends]
         arrays: list[Any] = [kind, *numbers, start, n_knots, knots, levels, guide]
-        dtypes = [np.uint8, *[np.float64] * 6, np.int64, np.int64, np.float64, np.float64, np.int32]
+        dtypes = [np.uint8, *[np.float64] * 10, np.int64, np.int64, np.float64, np.float64, np.int32]
         if any(array.ndim != 1 or array.dtype != dtype for array, dtype in zip(arrays, dtypes, strict=True)):
             raise TypeError("packed maps: arrays must have one dimension and the dtypes of packed.hpp")
-        _check_packed(len({len(array) for array in arrays[:9]}) == 1, "numbers per feature must have one length")
+        _check_packed(len({len(array) for array in arrays[:13]}) == 1, "numbers per feature must have one length")
         _check_packed(coefficients.ndim == 2 and coefficients.shape[1] == 4, "coefficients must have four columns")
         _check_packed(len(knots) == len(levels) == len(guide), "knots, levels and guide must have one length")
         self.features = []
@@ -75,9 +80,17 @@ class _Feature(NamedTuple):
     scale: float
     low_slope: float
     high_slope: float
+    low_level: float
+    high_level: float
+    floor: float
+    ceiling: float
     coefficients: Float64Array
     knots: Float64Array
     levels: Float64Array
+
+    @property
+    def is_bounded(self) -> bool:
+        return self.low_level == self.floor
 
 
 def forward(maps: PackedMaps, array: FloatArray, out: FloatArray, out_of_range: int, n_threads: int) -> int:
@@ -103,7 +116,9 @@ def _map_columns(function: Any, maps: PackedMaps, array: FloatArray, out: FloatA
                 infinite_column = j
             with np.errstate(all="ignore"):
                 result = function(feature, values, out_of_range)
-            if out_of_range == 1:  # far beyond the ends of a steep or flat map, a line may leave the range of numbers
+            if (
+                out_of_range == 1 or not feature.is_bounded
+            ):  # far beyond the ends of a steep or flat map, a line may leave the range of numbers
                 largest = float(np.finfo(out.dtype).max)
                 result = np.clip(result, -largest, largest)
             out[start : start + BLOCK_ROWS, j] = result
@@ -119,27 +134,49 @@ def _forward(feature: _Feature, x: Float64Array, out_of_range: int) -> Float64Ar
         i = position.astype(np.int64)
         t = position - i
         c = feature.coefficients[i].T
-        y = np.minimum(c[0] + t * (c[1] + t * (c[2] + t * c[3])), 1.0)
+        y = np.minimum(c[0] + t * (c[1] + t * (c[2] + t * c[3])), feature.high_level)
     elif feature.kind == LINEAR:
         knots, levels = feature.knots, feature.levels
         i = np.clip(np.searchsorted(knots, x, side="right") - 1, 0, len(knots) - 2)
         y = levels[i] + (x - knots[i]) / (knots[i + 1] - knots[i]) * (levels[i + 1] - levels[i])
         y = np.minimum(y, levels[i + 1])
-    end = 0.0 if low == high else 1.0
-    if out_of_range == 0:
-        below, above = np.zeros_like(x), np.ones_like(x)
+    end = feature.low_level if low == high else feature.high_level
+    if not feature.is_bounded:
+        below = _level_beyond(feature.low_level, feature.low_slope, feature.floor, np.minimum(x - low, 0.0))
+        above = _level_beyond(feature.high_level, feature.high_slope, feature.ceiling, np.maximum(x - high, 0.0))
+    elif out_of_range == 0:
+        below, above = np.full_like(x, feature.low_level), np.full_like(x, feature.high_level)
     elif out_of_range == 1:
-        below, above = (x - low) * feature.low_slope, end + (x - high) * feature.high_slope
+        below, above = feature.low_level + (x - low) * feature.low_slope, end + (x - high) * feature.high_slope
     else:
         below = above = np.full_like(x, np.nan)
     return np.asarray(np.select([x < low, x > high, x == high, x >= low], [below, above, end, y], np.nan))
 
 
+def _level_beyond(level: float, slope: float, limit: float, distance: Float64Array) -> Float64Array:
+    """Return the level at a distance beyond an end of an open feature: near its limit, or on a straight line."""
+    if np.isinf(limit):
+        return np.asarray(level + distance * slope)
+    gap = level - limit  # the exponent is negative on both sides
+    result = limit + gap * np.exp(np.minimum(distance * slope / gap, 0.0))
+    return np.asarray(np.minimum(result, level) if gap > 0 else np.maximum(result, level))
+
+
+def _distance_beyond(level: float, slope: float, limit: float, y: Float64Array) -> Float64Array:
+    """Return the distance from that end; levels at the limit, or beyond it, are taken for the number next to it."""
+    if np.isinf(limit):
+        return np.asarray((y - level) / slope)
+    gap, least = level - limit, abs(np.nextafter(limit, level) - limit)
+    left = np.maximum(y - limit, least) if gap > 0 else np.minimum(y - limit, -least)
+    distance = np.log(left / gap) / slope * gap
+    return np.asarray(np.minimum(distance, 0.0) if gap > 0 else np.maximum(distance, 0.0))
+
+
 def _inverse(feature: _Feature, y: Float64Array, out_of_range: int) -> Float64Array:
-    low, high = feature.low, feature.high
-    inner = np.clip(np.nan_to_num(y, nan=0.0), 0, 1)
+    low, high, low_level, high_level = feature.low, feature.high, feature.low_level, feature.high_level
+    inner = np.clip(np.nan_to_num(y, nan=low_level), low_level, high_level)
     if feature.kind >= CONSTANT:
-        x = low + (inner if out_of_range == 1 else 0 * inner)
+        x = low + (inner - low_level if out_of_range == 1 else 0 * inner)
     elif feature.kind == CUBIC:
         x = _inverse_cubic(feature, inner)
     else:
@@ -149,15 +186,22 @@ def _inverse(feature: _Feature, y: Float64Array, out_of_range: int) -> Float64Ar
         slope = gap / rise
         x = knots[i] + np.where(np.isfinite(slope), offset * slope, offset / rise * gap)
         x = np.minimum(x, knots[i + 1])
-    x = np.where(y == 0, low, x)
-    if out_of_range == 1:
-        x = np.where(y < 0, low + y / feature.low_slope, x)
-        start = 0 if low == high else 1
-        x = np.where(y > 1, high + (y - start) / feature.high_slope, x)
+    x = np.where(y == low_level, low, x)
+    if not feature.is_bounded:
+        below = low + _distance_beyond(low_level, feature.low_slope, feature.floor, np.minimum(y, low_level))
+        above = high + _distance_beyond(high_level, feature.high_slope, feature.ceiling, np.maximum(y, high_level))
+        x = np.select([y < low_level, (y >= high_level) & (y > low_level)], [below, above], x)
+        outside = (y < feature.floor) | (y > feature.ceiling)
+    elif out_of_range == 1:
+        x = np.where(y < low_level, low + (y - low_level) / feature.low_slope, x)
+        start = low_level if low == high else high_level
+        x = np.where(y > high_level, high + (y - start) / feature.high_slope, x)
+        outside = np.zeros_like(y, dtype=bool)
     else:
-        x = np.where(y >= 1, high, np.where(y <= 0, low, x))
+        x = np.where(y >= high_level, high, np.where(y <= low_level, low, x))
+        outside = (y < low_level) | (y > high_level)
     if out_of_range == 2:
-        x = np.where((y < 0) | (y > 1), np.nan, x)
+        x = np.where(outside, np.nan, x)
     return np.where(np.isnan(y), np.nan, x)
 
 
@@ -179,4 +223,4 @@ def _inverse_cubic(feature: _Feature, y: Float64Array) -> Float64Array:
         if settled.all():
             break
     x = np.minimum(feature.low + (i + t) / feature.scale / feature.unit, feature.high)
-    return np.asarray(np.where(y >= 1, feature.high, x))
+    return np.asarray(np.where(y >= feature.high_level, feature.high, x))

@@ -1,9 +1,10 @@
 """Saved models: estimators as readable JSON, exact to the last bit; nothing in a saved model is executed.
 
-    {"format": "kdi.KDITransformer", "version": 2, "parameters": {…}, "maps": {…}, "features": [{…}, …]}
+    {"format": "kdi.KDITransformer", "version": 3, "parameters": {…}, "maps": {…}, "features": [{…}, …]}
 
-The maps of a transformer are the arrays of `PackedMaps` (docs/packed-model.md). In version 1 each feature had a map of
-its own, as each feature of a discretizer still has, whose valleys belong to that map.
+The maps of a transformer are the arrays of `PackedMaps` (docs/packed-model.md). In version 2 all maps were bounded,
+with levels from 0 to 1. In version 1 each feature had a map of its own, as each feature of a discretizer still has,
+whose valleys belong to that map.
 
 Numbers are the shortest decimals that are read as the same float64; NaN and the infinities, which JSON does not have,
 are "nan", "inf" and "-inf". Maps are stored and not rebuilt from the sketches, so that another version of the package
@@ -30,7 +31,7 @@ from kdi._saving.values import (
 )
 from kdi._version import __version__
 
-VERSION, READ_VERSIONS = 2, (1, 2)
+VERSION, READ_VERSIONS = 3, (1, 2, 3)
 TRANSFORMER, DISCRETIZER = "kdi.KDITransformer", "kdi.KDIDiscretizer"
 MAX_DIGITS = 300  # integers of up to this many digits do not overflow as float64
 

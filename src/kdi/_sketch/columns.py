@@ -89,6 +89,14 @@ def cell_widths(kernel: Kernel, alphas: Float64Array, stats: ColumnStats) -> Flo
     return np.array([cell_width_for(kernel, bandwidth, value_range) for bandwidth, value_range in pairs])
 
 
+def with_robust_spread(
+    stats: ColumnStats, table: FloatArray, weights: Float64Array | None
+) -> tuple[ColumnStats, Float64Array]:
+    """Return statistics with the robust spread as deviation, and the widths of cells that it follows from."""
+    spreads = [Sketch.exact(column, weights).robust_spread for column in table.T]
+    return stats._replace(std=np.array([one.value for one in spreads])), np.array([one.cell_width for one in spreads])
+
+
 def sketch_array(
     table: FloatArray,
     weights: Float64Array | None,
@@ -100,6 +108,7 @@ def sketch_array(
     check: Callable[[ColumnStats], None] | None = None,
     stats: ColumnStats | None = None,
     whole: ColumnStats | None = None,
+    widest: Float64Array | None = None,
 ) -> list[Sketch]:
     """Sketch the columns of an array in cells that are fine enough for their bandwidths.
 
@@ -119,12 +128,16 @@ def sketch_array(
         Statistics of an earlier first pass over the same array.
     whole : ColumnStats, optional
         Statistics that the cell widths follow from, where the array is a part of a larger table.
+    widest : ndarray of shape (n_columns,), optional
+        Widths that the cells are not to exceed.
     """
     stats = scan_columns(table, weights, n_threads) if stats is None else stats
     if check is not None:
         check(stats)
     whole = stats if whole is None else whole
     widths = cell_widths(kernel, resolve(whole.weight), whole) / finer
+    if widest is not None:
+        widths = np.minimum(widths, widest)
     sketches = sketch_columns(table, weights, stats, widths, n_threads)
     if any(sketch.count != count for sketch, count in zip(sketches, stats.counts.tolist(), strict=True)):
         raise RuntimeError("the data changed while it was read")

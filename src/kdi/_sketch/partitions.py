@@ -139,7 +139,12 @@ def sketch_one_pass(table: PartitionedTable, kernel: Kernel, alphas: Float64Arra
 
 
 def sketch_for_alphas(
-    table: PartitionedTable, kernel: Kernel, resolve: Callable[[Float64Array], Float64Array], finer: float = 1.0
+    table: PartitionedTable,
+    kernel: Kernel,
+    resolve: Callable[[Float64Array], Float64Array],
+    finer: float = 1.0,
+    *,
+    robust: bool = False,
 ) -> TableSummary:
     """Sketch all columns in cells that are fine enough for their bandwidths.
 
@@ -154,11 +159,13 @@ def sketch_for_alphas(
         Returns the bandwidth factors of the columns, given their sums of weights.
     finer : float
         Factor by which cells are narrower than the integral asks for.
+    robust : bool
+        Whether bandwidths are in units of the robust spread.
     """
     summary = sketch_one_pass(table, kernel, resolve(np.full(table.n_columns, LARGE_COUNT)) / finer)
     if table.rereadable:
         alphas = resolve(np.array([sketch.weight for sketch in summary.sketches]))
-        widths = _widths_of_coarse_columns(summary.sketches, kernel, alphas, finer)
+        widths = _widths_of_coarse_columns(summary.sketches, kernel, alphas, finer, robust)
         # Infinite columns are rejected later; skip them.
         widths = {j: width for j, width in widths.items() if not summary.infinite[j]}
         if widths:
@@ -251,14 +258,15 @@ def _merge_summaries(one: TableSummary, other: TableSummary, capacities: list[Sk
 
 
 def _widths_of_coarse_columns(
-    sketches: list[Sketch], kernel: Kernel, alphas: Float64Array, finer: float
+    sketches: list[Sketch], kernel: Kernel, alphas: Float64Array, finer: float, robust: bool
 ) -> dict[int, float]:
     """Find the columns whose cells are wider than their bandwidth calls for; return the widths that it calls for."""
     widths = {}
     for j, (sketch, alpha) in enumerate(zip(sketches, alphas.tolist(), strict=True)):
         if sketch.exponent is None or not sketch.range < np.inf:
             continue
-        width = cell_width_for(kernel, alpha * sketch.std, sketch.range) / finer
+        spread, _, widest = sketch.robust_spread if robust else (sketch.std, 0.0, np.inf)
+        width = min(cell_width_for(kernel, alpha * spread, sketch.range) / finer, widest)
         exponent = width_exponent(width, sketch.minimum, sketch.maximum)
         if exponent is not None and exponent < sketch.exponent:
             widths[j] = width

@@ -37,6 +37,7 @@ from kdi._sketch.cells import (
     least_total,
     width_exponent,
 )
+from kdi._sketch.quartiles import RobustSpread, robust_spread
 from kdi._utils.public import public_in
 from kdi._utils.typing import Float64Array, FloatArray, Int64Array
 from kdi._utils.validation import as_column, as_weights, valid_values
@@ -194,6 +195,15 @@ class Sketch:
     def std(self) -> float:
         """Standard deviation (ddof=0), exact up to rounding."""
         return self._mean_and_std[1]
+
+    @cached_property
+    def robust_spread(self) -> RobustSpread:
+        """The smaller of `std` and the interquartile range over that of a normal distribution, 1.349."""
+        if not self.count or not self.range:
+            return RobustSpread(self.std, 0.0, 0.0)
+        scaled, shift = unit_sketch(self)
+        spread, error, cell_width = robust_spread(self, scaled, shift)
+        return RobustSpread(ldexp(spread, -shift), error, ldexp(cell_width, -shift))
 
     @cached_property
     def _mean_and_std(self) -> tuple[float, float]:

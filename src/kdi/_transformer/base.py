@@ -5,10 +5,12 @@ Modules for streams, partitions and JSON are imported when they are used: most p
 
 from __future__ import annotations
 
+import inspect
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -19,7 +21,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from kdi._integral.build import DeferredFeatures, FeatureMaps
-from kdi._integral.maps import LINEAR, OUT_OF_RANGE, ColumnMap, PackedMaps, forward, inverse
+from kdi._integral.maps import LINEAR, OUT_OF_RANGE, ColumnMap, MapOptions, PackedMaps, Target, forward, inverse
 from kdi._numerics.kernels import Kernel, get_kernel
 from kdi._sketch.packed import PackedSketches
 from kdi._sketch.sketch import Sketch
@@ -28,6 +30,7 @@ from kdi._utils.errors import TableError
 from kdi._utils.threads import count_threads
 from kdi._utils.typing import Float64Array, FloatArray, KernelName, OutOfRange
 from kdi._utils.validation import (
+    as_numbers,
     as_table,
     as_weights,
     check_count,
@@ -35,6 +38,8 @@ from kdi._utils.validation import (
     check_jobs,
     check_some_weight,
     column_names,
+    n_dimensions,
+    to_float,
 )
 
 InPlace = Callable[[Float64Array], None]
@@ -56,15 +61,19 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     kernel: KernelName
     order: int
     output_distribution: str
+    bounded: bool
+    spread: str
+    feature_range: tuple[float, float]
     out_of_range: OutOfRange
     max_knots: int | None
     n_jobs: int | None
     copy: bool
+    _spreads: tuple[str, ...] = ("std", "robust")
     _sketches: Sequence[Sketch]
     _maps: FeatureMaps | DeferredFeatures
 
     def transform(self, X: Any) -> Any:
-        """Map each feature to [0, 1], or to normal scores.
+        """Map each feature to [0, 1] or `feature_range`, or to normal scores.
 
         Parameters
         ----------
@@ -80,7 +89,7 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             from kdi._tables.streams import transform_source
 
             return transform_source(self, X)
-        return self._apply_maps(X, forward, after=to_normal)
+        return self._apply_maps(X, forward, after=None if self._holds_scores else to_normal)
 
     def inverse_transform(self, X: Any) -> Any:
         """Map transformed values back to the features.
@@ -93,7 +102,7 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             from kdi._tables.streams import table_function, transform_source
 
             return transform_source(self, X, table_function(self, "inverse_transform"))
-        return self._apply_maps(X, inverse, before=_from_normal)
+        return self._apply_maps(X, inverse, before=None if self._holds_scores else _from_normal)
 
     def transform_stream(self, source: Any, sink: Any, *, progress: bool = False) -> int:
         """Transform a table that need not fit in memory into a Parquet or CSV file.
@@ -127,12 +136,17 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     @property
     def references_(self) -> Float64Array:
         check_is_fitted(self)
-        n = min(1000 if self.max_knots is None else self.max_knots, self.n_samples_seen_)
-        return np.linspace(0, 1, max(n, 2))
+        n = max(min(1000 if self.max_knots is None else self.max_knots, self.n_samples_seen_), 2)
+        return np.linspace(0, 1, n) if self.bounded else (np.arange(n) + 0.5) / n
 
     @property
     def quantiles_(self) -> Float64Array:
-        levels = np.repeat(self.references_[:, None], self.n_features_in_, axis=1)
+        options, references = self._get_maps().options, self.references_
+        if options.target == "score":
+            references = ndtri(references)
+        else:
+            references = options.floor + (options.ceiling - options.floor) * references
+        levels = np.repeat(references[:, None], self.n_features_in_, axis=1)
         quantiles = np.empty_like(levels)
         inverse(self._get_maps().maps, levels, quantiles, "clip")
         return quantiles
@@ -201,7 +215,7 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
         With `merge`, the sketches become no finer than their bandwidths need when the maps are built.
         """
-        maps = DeferredFeatures(sketches, alphas, kernel, self.max_knots, self.n_jobs, merge)
+        maps = DeferredFeatures(sketches, alphas, kernel, self._map_options(), self.n_jobs, merge)
         return self._set_fit(sketches, n_rows, maps)
 
     def _set_fit(self, sketches: Sequence[Sketch], n_rows: int, maps: FeatureMaps | DeferredFeatures) -> Self:
@@ -263,8 +277,10 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self, X: Any, function: Callable[..., int], before: InPlace | None = None, after: InPlace | None = None
     ) -> FloatArray:
         """Map a table by `function`, which is forward or inverse; `before` and `after` convert normal scores."""
-        maps = self._get_maps().maps
+        features = self._get_maps()
+        maps = features.maps
         self._check_parameters()
+        self._check_as_fitted(features.options)
         table = as_table(self, X, reset=False)
         in_place = not self.copy and table is X and table.flags.writeable
         if in_place:  # else an error halfway would leave the user's table half overwritten
@@ -276,7 +292,7 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             infinite = function(maps, values, result, self.out_of_range, n_threads)  # a column, or -1
             check_finite(self, [infinite] if infinite >= 0 else [])
 
-        if self.output_distribution == "uniform":
+        if self.output_distribution == "uniform" or self._holds_scores:
             apply(table, out)
             return out
         # In blocks, as float64: scores near the ends need more digits than float32 has.
@@ -294,6 +310,11 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def _check_parameters(self) -> Kernel:
         if self.output_distribution not in ("uniform", "normal"):
             raise ValueError(f"output_distribution must be 'uniform' or 'normal', got {self.output_distribution!r}.")
+        if not isinstance(self.bounded, bool | np.bool_):
+            raise ValueError(f"bounded must be True or False, got {self.bounded!r}.")
+        if not isinstance(self.spread, str) or self.spread not in self._spreads:
+            raise ValueError(f"spread must be one of {list(self._spreads)}, got {self.spread!r}.")
+        check_feature_range(self.feature_range, self.output_distribution)
         if not isinstance(self.out_of_range, str) or self.out_of_range not in OUT_OF_RANGE:
             raise ValueError(f"out_of_range must be one of {list(OUT_OF_RANGE)}, got {self.out_of_range!r}.")
         if not isinstance(self.copy, bool | np.bool_):
@@ -302,12 +323,47 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         check_jobs(self.n_jobs)
         return get_kernel(self.kernel, self.order)
 
+    @property
+    def _holds_scores(self) -> bool:
+        """Tell whether the maps themselves give normal scores."""
+        return not self.bounded and self.output_distribution == "normal"
+
+    @property
+    def _chosen_spread(self) -> str:
+        return self.spread
+
+    def _map_options(self) -> MapOptions:
+        floor, ceiling = self.feature_range
+        target: Target = "bounded" if self.bounded else "score" if self._holds_scores else "cdf"
+        return MapOptions(
+            max_knots=self.max_knots,
+            target=target,
+            robust=self._chosen_spread == "robust",
+            floor=float(floor),
+            ceiling=float(ceiling),
+        )
+
+    def _check_as_fitted(self, fitted: MapOptions) -> None:
+        """Raise where a parameter that the maps follow from is not what it was in `fit`."""
+        wanted = self._map_options()
+        names = {"target": "bounded or output_distribution", "floor": "feature_range", "ceiling": "feature_range"}
+        for name, parameters in names.items():
+            if getattr(fitted, name) != getattr(wanted, name):
+                raise ValueError(f"{parameters} must be what it was in fit, but it has been changed; call fit again.")
+
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
         maps = state.get("_maps")
         if isinstance(maps, DeferredFeatures) and maps.built is not None:
             state["_maps"], state["_sketches"] = maps.built
         return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore a pickle, which may be older than some of the parameters."""
+        super().__setstate__(state)
+        for name, parameter in inspect.signature(type(self)).parameters.items():
+            if not hasattr(self, name):
+                setattr(self, name, parameter.default)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_maps")
@@ -317,6 +373,29 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def check_feature_range(feature_range: Any, output_distribution: str) -> None:
+    """Raise unless a range is two ascending numbers, or is not the default where it has no meaning."""
+    given = as_numbers(feature_range, "feature_range")
+    with np.errstate(over="ignore", invalid="ignore"):
+        if given.shape != (2,) or not np.isfinite(given).all() or not 0 < given[1] - given[0] < np.inf:
+            raise ValueError(f"feature_range must be two finite numbers, the smaller first, got {feature_range!r}.")
+    if output_distribution == "normal" and tuple(given.tolist()) != (0.0, 1.0):
+        raise ValueError(
+            f"feature_range must be (0, 1) if output_distribution='normal', got {feature_range!r}; "
+            "normal scores are not stretched."
+        )
+
+
+def check_open_alphas(bounded: bool, alphas: Any, name: str) -> None:
+    """Raise where an alpha of open maps is infinite."""
+    given = list(alphas.values()) if isinstance(alphas, Mapping) else alphas if n_dimensions(alphas) else [alphas]
+    if not bounded and any(isinstance(alpha, Real) and to_float(alpha) == np.inf for alpha in given):
+        raise ValueError(
+            f"{name} must be finite if bounded=False, got inf: an infinitely wide kernel has half of its weight on "
+            "either side of every value. Use bounded=True for min-max scaling."
+        )
 
 
 def _user_stacklevel() -> int:

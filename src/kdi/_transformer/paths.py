@@ -12,9 +12,10 @@ import numpy as np
 from kdi._integral.build import DeferredFeatures, FeatureMaps
 from kdi._numerics.kernels import get_kernel
 from kdi._sketch.sketch import Sketch
+from kdi._transformer.base import check_open_alphas
 from kdi._transformer.transformer import KDITransformer
 from kdi._utils.public import public_in
-from kdi._utils.typing import Float64Array, KernelName, OutOfRange
+from kdi._utils.typing import Float64Array, KernelName, OutOfRange, Spread
 from kdi._utils.validation import as_numbers
 
 # From near the quantile transform to near min-max scaling, in steps of about a third; 1 is among them.
@@ -59,7 +60,7 @@ class PathFeatures(DeferredFeatures):
 
     def _alone(self) -> DeferredFeatures:
         sketches = self.path.up_to(self.place)
-        return DeferredFeatures(sketches, self.alphas, self.kernel, self.max_knots, self.n_jobs, self.merge)
+        return DeferredFeatures(sketches, self.alphas, self.kernel, self.options, self.n_jobs, self.merge)
 
     def __reduce__(self) -> tuple[type[DeferredFeatures], tuple[Any, ...]]:
         alone = self._alone()  # without what other models have built
@@ -112,7 +113,8 @@ class AlphaPath(Sequence[KDITransformer]):
     def _features(self, alpha: float, place: int) -> PathFeatures:
         finest, sketches = self._finest, self._sketches.up_to(-1)
         kernel, alphas = get_kernel(finest.kernel, finest.order), np.full(len(sketches), alpha)
-        return PathFeatures(sketches, alphas, kernel, finest.max_knots, finest.n_jobs, True, self._sketches, place)
+        options = finest._map_options()
+        return PathFeatures(sketches, alphas, kernel, options, finest.n_jobs, True, self._sketches, place)
 
     def __repr__(self) -> str:
         ends = f" from {self.alphas[0]:g} to {self.alphas[-1]:g}" if len(self) else ""
@@ -132,6 +134,9 @@ def alpha_path(
     kernel: KernelName = "polyexp",
     order: int = 4,
     output_distribution: str = "uniform",
+    bounded: bool = True,
+    spread: Spread = "std",
+    feature_range: tuple[float, float] = (0, 1),
     out_of_range: OutOfRange = "clip",
     max_knots: int | None = None,
     n_jobs: int | None = None,
@@ -145,7 +150,7 @@ def alpha_path(
     alphas : sequence of float, default=kdi.ALPHAS
         Bandwidth factors; 0 and inf are allowed. By default 20 from 0.05 to 10.
     sample_weight : array-like of shape (n_samples,), or the name of a column of a stream, optional
-    kernel, order, output_distribution, out_of_range, max_knots, n_jobs
+    kernel, order, output_distribution, bounded, spread, feature_range, out_of_range, max_knots, n_jobs
         As in `KDITransformer`.
 
     Returns
@@ -171,11 +176,15 @@ def alpha_path(
     10.0 [0.   0.01 0.02 1.  ]
     """
     ascending = check_alphas(alphas)
+    check_open_alphas(bounded, ascending, "alphas")
     finest = KDITransformer(
         float(ascending[0]),
         kernel=kernel,
         order=order,
         output_distribution=output_distribution,
+        bounded=bounded,
+        spread=spread,
+        feature_range=feature_range,
         out_of_range=out_of_range,
         max_knots=max_knots,
         n_jobs=n_jobs,

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from kdi._integral.build import FeatureMaps
-from kdi._integral.maps import PackedMaps
+from kdi._integral.maps import EMPTY, MapOptions, PackedMaps
 from kdi._saving.document import TRANSFORMER, read_document, restore_estimator, write_document
 from kdi._saving.maps import map_from_json, maps_from_json, maps_to_json
 from kdi._saving.values import (
@@ -70,10 +70,24 @@ def _to_transformer(cls: type[Any], document: dict[str, Any]) -> Any:
             maps.append(map_from_json(column_map[0], f"{where}.map"))
     packed = PackedMaps.pack(maps) if in_features else maps_from_json(others[1], len(features))
     for (where, _), sketch, low, high in zip(features, sketches, packed.low, packed.high, strict=True):
-        if not np.array_equal((sketch.minimum, sketch.maximum), (low, high), equal_nan=True):
+        ends = (sketch.minimum, sketch.maximum)
+        if not np.array_equal(ends, (low, high), equal_nan=True) and (
+            estimator.bounded or not low <= ends[0] <= ends[1] <= high
+        ):
             raise_invalid(where, "map must reach from the minimum of the sketch to its maximum")
-    feature_maps = FeatureMaps(np.array(factors), np.array(bandwidths), packed)
+    options = estimator._map_options()
+    _check_limits(packed, options)
+    feature_maps = FeatureMaps(np.array(factors), np.array(bandwidths), packed, options)
     return estimator._set_fit(sketches, to_count(others[0], "n_samples_seen"), feature_maps)
+
+
+def _check_limits(maps: PackedMaps, options: MapOptions) -> None:
+    """Raise unless the limits of maps are those that the parameters ask for."""
+    limits = (-inf, inf) if options.target == "score" else (options.floor, options.ceiling)
+    for j in np.flatnonzero(maps.kind != EMPTY).tolist():
+        bounded = maps.low_level[j] == maps.floor[j]
+        if (maps.floor[j], maps.ceiling[j]) != limits or bounded != (options.target == "bounded"):
+            raise_invalid(f"maps[{j}]", "must have the limits that bounded, output_distribution and feature_range give")
 
 
 def _sketch_to_json(sketch: Sketch) -> dict[str, Any]:

@@ -19,11 +19,11 @@ from kdi._sketch.cells import LARGE_COUNT
 from kdi._sketch.columns import ColumnStats
 from kdi._sketch.sketch import Sketch
 from kdi._tables.sources import is_source
-from kdi._transformer.base import BaseKDITransformer
+from kdi._transformer.base import BaseKDITransformer, check_open_alphas
 from kdi._utils.errors import WeightsError
 from kdi._utils.public import public_in
 from kdi._utils.threads import count_threads
-from kdi._utils.typing import Float64Array, KernelName, OutOfRange
+from kdi._utils.typing import Float64Array, KernelName, OutOfRange, Spread
 from kdi._utils.validation import check_feature_names, check_finite
 
 if TYPE_CHECKING:
@@ -32,23 +32,36 @@ if TYPE_CHECKING:
 
 @public_in("kdi")
 class KDITransformer(BaseKDITransformer):
-    """Map each feature to [0, 1] by the integral of its kernel density estimate.
+    """Map each feature to [0, 1], or to normal scores, by the integral of its kernel density estimate.
 
     One number, the bandwidth factor `alpha`, moves between the quantile transform (0) and min-max scaling (inf).
 
     Parameters
     ----------
     alpha : float, "scott", "silverman", sequence of these or dict by feature name, default=1.0
-        Bandwidth in units of the feature's standard deviation. 0 is the quantile transform, inf is min-max scaling.
+        Bandwidth in units of the feature's `spread`. 0 is the quantile transform, inf is min-max scaling.
         Features that are not in a dict have alpha 1.
     kernel : {"polyexp", "gaussian"}, default="polyexp"
     order : int, default=4
         Order of the polyexp kernel; 4 is close to the Gaussian.
     output_distribution : {"uniform", "normal"}, default="uniform"
-        "normal" returns normal scores of the result, clipped at 1e-7 and 1 - 1e-7 as in QuantileTransformer.
+        "normal" returns normal scores of the result. With `bounded`, they are clipped at 1e-7 and 1 - 1e-7 as in
+        QuantileTransformer, so that both extremes of a feature are far from all other values: for networks and linear
+        models, `bounded=False` is better.
+    bounded : bool, default=True
+        If True, the integral is taken between the smallest and the largest value, where the result is exactly 0 and 1.
+        If False, it is taken from minus infinity: the result increases strictly, nothing is out of range, and every
+        result has an inverse. With alpha=0, a value of rank i among N then becomes (i - 1/2) / N, and alpha=inf is an
+        error.
+    spread : {"std", "robust"}, default="std"
+        What `alpha` is in units of: the standard deviation, or the smaller of it and the interquartile range divided by
+        1.349, that of a normal distribution. A few far values do not change the latter. Where the quartiles are equal,
+        it is the standard deviation.
+    feature_range : tuple (min, max), default=(0, 1)
+        Range of the result, as in MinMaxScaler; only with output_distribution="uniform".
     out_of_range : {"clip", "linear", "nan"}, default="clip"
         Result for values outside the range seen in `fit`: 0 or 1 ("clip"), a straight line that continues with the
-        slope at the end ("linear": monotone and invertible), or NaN.
+        slope at the end ("linear": monotone and invertible), or NaN. With bounded=False no value is out of range.
     max_knots : int, optional
         Maximum number of knots in the map of a feature. None takes as many as an error of 1e-6 needs, up to some
         262,144; `error_bound_` tells the error with fewer.
@@ -60,16 +73,18 @@ class KDITransformer(BaseKDITransformer):
     Attributes
     ----------
     alpha_, bandwidth_ : ndarray of shape (n_features,)
-        The bandwidth factor of each feature, and alpha times its standard deviation.
+        The bandwidth factor of each feature, and alpha times its spread.
     data_min_, data_max_ : ndarray of shape (n_features,)
     n_samples_seen_ : int
         Number of rows seen, including those with NaN.
     error_bound_ : ndarray of shape (n_features,)
         Certified bound on the difference between the result (before any rounding to float32) and the exact integral.
+        For normal scores with bounded=False it bounds the difference of scores, wherever the exact score is within
+        [-6, 6]; beyond, scores go on in a straight line. For other normal scores it is the bound before Φ⁻¹.
     n_knots_ : ndarray of shape (n_features,)
         Number of knots in the map of each feature.
     references_ : ndarray of shape (n_references,)
-        Levels evenly spaced in [0, 1], as in QuantileTransformer.
+        Levels evenly spaced in [0, 1], as in QuantileTransformer; with bounded=False, without the ends.
     quantiles_ : ndarray of shape (n_references, n_features)
         The values that the transformation maps to these levels.
     sketches_ : list of Sketch
@@ -112,6 +127,9 @@ class KDITransformer(BaseKDITransformer):
         kernel: KernelName = "polyexp",
         order: int = 4,
         output_distribution: str = "uniform",
+        bounded: bool = True,
+        spread: Spread = "std",
+        feature_range: tuple[float, float] = (0, 1),
         out_of_range: OutOfRange = "clip",
         max_knots: int | None = None,
         n_jobs: int | None = None,
@@ -121,6 +139,9 @@ class KDITransformer(BaseKDITransformer):
         self.kernel = kernel
         self.order = order
         self.output_distribution = output_distribution
+        self.bounded = bounded
+        self.spread = spread
+        self.feature_range = feature_range
         self.out_of_range = out_of_range
         self.max_knots = max_knots
         self.n_jobs = n_jobs
@@ -154,7 +175,7 @@ class KDITransformer(BaseKDITransformer):
             kernel,
             n_threads,
             check=self._check_stats,
-            max_knots=self.max_knots,
+            options=self._map_options(),
         )
         self._set_fit(sketches, len(table), maps)
         self._warn_of_empty_columns(sketches)
@@ -248,7 +269,8 @@ class KDITransformer(BaseKDITransformer):
         from kdi._sketch.partitions import sketch_for_alphas
 
         kernel = self._start_fit(table)
-        return self._fit_summary(sketch_for_alphas(table, kernel, self._resolve_alpha))
+        summary = sketch_for_alphas(table, kernel, self._resolve_alpha, robust=self.spread == "robust")
+        return self._fit_summary(summary)
 
     def _summary_reducer(self, table: PartitionedTable) -> tuple[SummariseChunks, MergeSummaries]:
         """Learn the features of a table; return how to summarise its partitions in one reading.
@@ -289,6 +311,11 @@ class KDITransformer(BaseKDITransformer):
         weights = np.array([sketch.weight for sketch in sketches])
         self._check_totals(np.array([sketch.range for sketch in sketches]), weights)
         return self._set_sketches(sketches, n_rows, self._resolve_alpha(weights), kernel, merge=merge)
+
+    def _check_parameters(self) -> Kernel:
+        kernel = super()._check_parameters()
+        check_open_alphas(self.bounded, self.alpha, "alpha")
+        return kernel
 
     def _check_totals(self, ranges: Float64Array, weights: Float64Array) -> None:
         """Raise if the range or the weight of a column overflows."""

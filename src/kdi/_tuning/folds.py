@@ -8,7 +8,7 @@ from functools import reduce
 import numpy as np
 
 from kdi._numerics.kernels import Kernel
-from kdi._sketch.columns import ColumnStats, scan_columns, sketch_array
+from kdi._sketch.columns import ColumnStats, scan_columns, sketch_array, with_robust_spread
 from kdi._sketch.sketch import Sketch
 from kdi._utils.threads import count_threads
 from kdi._utils.typing import Float64Array, FloatArray, Int64Array
@@ -44,8 +44,13 @@ def sketch_folds(
     kernel: Kernel,
     alpha: float,
     n_jobs: int | None,
+    *,
+    robust: bool = False,
 ) -> tuple[list[list[Sketch]], ColumnStats]:
-    """Sketch every column of every fold, fine enough for `alpha`; return also the statistics of the columns."""
+    """Sketch every column of every fold, fine enough for `alpha`; return also the statistics of the columns.
+
+    With `robust`, bandwidths are in units of the robust spread.
+    """
     groups, made_of = row_groups(folds, len(table))
     scanned = []
     for rows in groups:
@@ -54,9 +59,20 @@ def sketch_folds(
         scanned.append((block, mass, scan_columns(block, mass, count_threads(n_jobs, block.size))))
     stats = _combined_stats([of_group for _, _, of_group in scanned])
     alphas = np.full(table.shape[1], alpha)
+    all_rows, widest = stats, None
+    if robust and not stats.infinite_columns:  # the spread of a fold may be smaller than that of all rows
+        all_rows, widest = with_robust_spread(stats, table, weights)
+        all_rows, widest = all_rows._replace(std=np.minimum(0.5 * all_rows.std, stats.std)), 0.5 * widest
     sketches = [
         sketch_array(
-            block, mass, kernel, lambda _: alphas, count_threads(n_jobs, block.size), stats=of_group, whole=stats
+            block,
+            mass,
+            kernel,
+            lambda _: alphas,
+            count_threads(n_jobs, block.size),
+            stats=of_group,
+            whole=all_rows,
+            widest=widest,
         )
         for block, mass, of_group in scanned
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from numbers import Real
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -18,7 +18,7 @@ from kdi._integral.maps import ColumnMap, forward
 from kdi._numerics.kernels import Kernel
 from kdi._sketch.sketch import Sketch
 from kdi._tables.sources import is_source
-from kdi._transformer.base import BaseKDITransformer, to_normal
+from kdi._transformer.base import BaseKDITransformer, check_open_alphas, to_normal
 from kdi._transformer.paths import check_alphas
 from kdi._transformer.transformer import KDITransformer
 from kdi._tuning.candidates import CandidateColumns
@@ -29,7 +29,7 @@ from kdi._tuning.ridge import RidgeFold
 from kdi._tuning.targets import TASKS, Task, are_labels, as_target, target_matrix
 from kdi._utils.public import public_in
 from kdi._utils.threads import count_threads
-from kdi._utils.typing import Float64Array, FloatArray, Int64Array, KernelName, OutOfRange
+from kdi._utils.typing import Float64Array, FloatArray, Int64Array, KernelName, OutOfRange, Spread
 from kdi._utils.validation import check_finite, is_integer
 
 MOST_WEIGHT = 1e100  # squares of sums of larger weights could overflow
@@ -70,7 +70,9 @@ class KDITransformerCV(BaseKDITransformer):
         Score of the estimator; its own by default.
     max_passes : int, default=3
         Maximum number of passes over all features.
-    kernel, order, output_distribution, out_of_range, max_knots, n_jobs, copy
+    spread : {"std", "robust", "auto"}, default="std"
+        As in `KDITransformer`; "auto" chooses alphas with both, and takes the spread with the better score.
+    kernel, order, output_distribution, bounded, feature_range, out_of_range, max_knots, n_jobs, copy
         As in `KDITransformer`.
 
     Attributes
@@ -91,6 +93,8 @@ class KDITransformerCV(BaseKDITransformer):
     best_score_, base_score_ : float
         The score with the chosen alphas, and with all at 1. `best_score_` is optimistically biased, as the maximum over
         many choices.
+    spread_ : {"std", "robust"}
+        The spread that alphas are in units of.
     task_ : {"regression", "classification"}
     n_passes_ : int
         Number of passes over all features.
@@ -123,6 +127,8 @@ class KDITransformerCV(BaseKDITransformer):
     array([0.05, 2.2 ])
     """
 
+    _spreads = ("std", "robust", "auto")
+
     def __init__(
         self,
         alphas: Any = None,
@@ -137,6 +143,9 @@ class KDITransformerCV(BaseKDITransformer):
         kernel: KernelName = "polyexp",
         order: int = 4,
         output_distribution: str = "uniform",
+        bounded: bool = True,
+        spread: Spread | Literal["auto"] = "std",
+        feature_range: tuple[float, float] = (0, 1),
         out_of_range: OutOfRange = "clip",
         max_knots: int | None = None,
         n_jobs: int | None = None,
@@ -153,6 +162,9 @@ class KDITransformerCV(BaseKDITransformer):
         self.kernel = kernel
         self.order = order
         self.output_distribution = output_distribution
+        self.bounded = bounded
+        self.spread = spread
+        self.feature_range = feature_range
         self.out_of_range = out_of_range
         self.max_knots = max_knots
         self.n_jobs = n_jobs
@@ -179,33 +191,46 @@ class KDITransformerCV(BaseKDITransformer):
         labels = self._has_labels(target, mass)
         splits = self._splits(X, target, mass, labels)
         every_fold = [fitted for fitted, _ in splits] + [np.arange(len(table))]
-        sketches, stats = sketch_folds(table, weights, every_fold, kernel, float(alphas[0]), self.n_jobs)
-        check_finite(self, stats.infinite_columns)
-        for fold in sketches:
-            self._check_ranges(np.array([sketch.range for sketch in fold]))
-        folds = self._candidates(table, mass, alphas, kernel, splits, sketches)
-        criterion: Criterion
-        if self.estimator is None:
-            criterion = self._ridge_criterion(folds, target_matrix(target, labels, mass), mass, splits)
-        else:
-            criterion = self._estimator_criterion(folds, target, weights, splits)
-        descent = descend(
-            criterion,
-            _nearest_to_one(alphas),
-            per_feature=self.per_feature,
-            idle=np.flatnonzero([sketch.is_exact and len(sketch) <= 2 for sketch in sketches[-1]]),
-            max_passes=self.max_passes,
-        )
+
+        def choose(spread: Spread) -> tuple[Descent, list[Sketch]]:
+            """Choose the alphas; return what led there, and the sketches of all rows."""
+            self.spread_ = spread
+            sketches, stats = sketch_folds(
+                table, weights, every_fold, kernel, float(alphas[0]), self.n_jobs, robust=spread == "robust"
+            )
+            check_finite(self, stats.infinite_columns)
+            for fold in sketches:
+                self._check_ranges(np.array([sketch.range for sketch in fold]))
+            folds = self._candidates(table, mass, alphas, kernel, splits, sketches)
+            criterion: Criterion
+            if self.estimator is None:
+                criterion = self._ridge_criterion(folds, target_matrix(target, labels, mass), mass, splits)
+            else:
+                criterion = self._estimator_criterion(folds, target, weights, splits)
+            descent = descend(
+                criterion,
+                _nearest_to_one(alphas),
+                per_feature=self.per_feature,
+                idle=np.flatnonzero([sketch.is_exact and len(sketch) <= 2 for sketch in sketches[-1]]),
+                max_passes=self.max_passes,
+            )
+            return descent, sketches[-1]
+
+        spreads: list[Any] = ["std", "robust"] if self.spread == "auto" else [self.spread]
+        descents = [choose(spread) for spread in spreads]
+        best = int(np.argmax([descent.best_score for descent, _ in descents]))  # the standard deviation if all agree
+        (descent, sketches), self.spread_ = descents[best], spreads[best]
         self.task_ = "classification" if labels else "regression"
         self._set_scores(descent, alphas)
         chosen = alphas[descent.choice]
-        return self._set_sketches(sketches[-1], len(table), chosen, kernel, merge=True)._build_maps()
+        return self._set_sketches(sketches, len(table), chosen, kernel, merge=True)._build_maps()
 
     def to_transformer(self) -> KDITransformer:
         """Return a fitted KDITransformer with the chosen alphas, which can learn from more data."""
         check_is_fitted(self)
-        names = set(KDITransformer._get_param_names()) - {"alpha"}
-        model = KDITransformer(self.alpha_.tolist(), **{name: getattr(self, name) for name in names})
+        names = set(KDITransformer._get_param_names()) - {"alpha", "spread"}
+        parameters = {name: getattr(self, name) for name in names}
+        model = KDITransformer(self.alpha_.tolist(), spread=self.spread_, **parameters)
         for name in ("n_features_in_", "feature_names_in_", "n_samples_seen_", "_sketches", "_maps"):
             if hasattr(self, name):
                 setattr(model, name, getattr(self, name))
@@ -254,13 +279,13 @@ class KDITransformerCV(BaseKDITransformer):
 
         def apply(column_map: ColumnMap, values: Float64Array, out: Float64Array) -> None:
             forward([column_map], values[:, None], out[:, None], self.out_of_range, n_threads)
-            if self.output_distribution == "normal":
+            if self.output_distribution == "normal" and not self._holds_scores:
                 to_normal(out)
 
         found = []
         for k, fold in enumerate(sketches[:-1] or sketches):  # the last ones are of all rows
             rows, fitted = (np.concatenate(splits[k]), mass[splits[k][0]]) if splits else (None, mass)
-            maps = maps_by_alpha(fold, alphas, kernel, self.max_knots, n_threads)
+            maps = maps_by_alpha(fold, alphas, kernel, self._map_options(), n_threads)
             filling = fitted if self.estimator is None else None
             found.append(CandidateColumns(maps, apply, table, rows, len(fitted), filling, keep))
         return found
@@ -321,7 +346,12 @@ class KDITransformerCV(BaseKDITransformer):
                 "scoring must be a name or a scorer made by make_scorer when sample_weight is given, got a function."
             )
 
+    @property
+    def _chosen_spread(self) -> Spread:
+        return self.spread_
+
     def _check_parameters(self) -> Kernel:
+        check_open_alphas(self.bounded, check_alphas(self.alphas), "alphas")
         if self.task not in TASKS:
             raise ValueError(f"task must be one of {list(TASKS)}, got {self.task!r}.")
         if not isinstance(self.ridge, Real) or isinstance(self.ridge, bool) or not 0 < self.ridge < np.inf:
