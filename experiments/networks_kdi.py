@@ -4,10 +4,6 @@ import itertools
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-import numpy as np
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
-
 import kdi
 from experiments.networks_names import BEST_NORMAL, BEST_UNIFORM, PAPER, TUNED
 from experiments.ranks import mean_ranks
@@ -57,12 +53,12 @@ def recommended(rows: Iterable[Row]) -> dict[str, Setting]:
 
 
 def contenders(best: dict[str, Setting]) -> dict[str, Callable[[int, int], Any]]:
-    """Make kdi's four contenders; an alpha per feature is tuned with kdi's defaults, in the recommended range."""
-    low, high = best[BEST_UNIFORM].feature_range
-    stretch = FunctionTransformer(np.interp, kw_args={"xp": (0, 1), "fp": (low, high)})
+    """Make kdi's four contenders; an alpha per feature is tuned with the recommended spread and range."""
+    uniform = best[BEST_UNIFORM]
+    common = {"spread": uniform.spread, "feature_range": uniform.feature_range, "n_jobs": 1}
     return {
         PAPER: lambda rows, seed: kdi.KDITransformer(alpha=1.0, n_jobs=1),
-        BEST_UNIFORM: lambda rows, seed: best[BEST_UNIFORM].make(),
+        BEST_UNIFORM: lambda rows, seed: uniform.make(),
         BEST_NORMAL: lambda rows, seed: best[BEST_NORMAL].make(),
-        TUNED: lambda rows, seed: make_pipeline(kdi.KDITransformerCV(n_jobs=1), stretch),
+        TUNED: lambda rows, seed: kdi.KDITransformerCV(**common),
     }
