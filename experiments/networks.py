@@ -2,9 +2,10 @@
 
 The data are all Small Data Benchmarks with at most 2,500 rows, 100 columns (after one-hot encoding) and 25 classes, and
 twenty tables for regression (experiments/networks_data.py), of which 2,500 rows are drawn where there are more. Every
-contender sees the same three 75/25 splits of a set, stratified by class, and is fitted to the training part. All columns
-go through it, one-hot ones too, as in RealMLP's pipeline. A score is the weighted one-vs-rest ROC AUC, or the rMSE in
-units of the target's deviation, as a mean over splits; contenders are ranked by it on each set, whichever of the two.
+contender sees the same three 75/25 splits of a set, stratified by class, and is fitted to the training part. All
+columns go through it, one-hot ones too, as in RealMLP's pipeline. A score is the weighted one-vs-rest ROC AUC, or the
+rMSE in units of the target's deviation, as a mean over splits; contenders are ranked by it on each set, whichever of
+the two.
 
 The models, with the same recipe for all: a plain network of two hidden layers (experiments/networks_perceptron.py), and
 logistic or ridge regression with a penalty chosen by cross-validation (experiments/networks_models.py). RealMLP itself
