@@ -7,6 +7,7 @@ An experiment is a module with these functions, of which the first two are requi
 - ``tables(rows)`` returns tables, which are printed and written to DIR/name.md;
 - ``claims(rows)`` returns what was claimed, what was found and whether it holds: a section of RESULTS.md, with
   ``RULES``, which defines its terms;
+- ``headline(rows)`` returns the first line of the page;
 - ``figures(rows)`` draws figures, which are written to DIR/name*.png and .svg.
 
 Rows of tasks with a key are cached in DIR/.cache and not measured again; without that folder all is measured anew.
@@ -27,6 +28,7 @@ from experiments import (
     correlation,
     correlation_inference,
     limits,
+    networks,
     precision,
     regression,
     sample_size,
@@ -37,11 +39,12 @@ from experiments import (
 from experiments.claims import markdown, plain, write_section
 from experiments.datasets import NoArchive, WrongArchive
 from experiments.drawing import save, style
+from experiments.libraries import NotInstalled
 from experiments.progress import Size, cached_rows
 from experiments.rows import read_rows, write_rows
 
 PAPER = (precision, wine, classification, regression, sample_size, small_data, correlation, clustering, limits)
-BEYOND = (correlation_inference, tuning)
+BEYOND = (correlation_inference, tuning, networks)
 EXPERIMENTS: dict[str, ModuleType] = {module.__name__.rpartition(".")[2]: module for module in (*PAPER, *BEYOND)}
 HERE = Path(__file__).parent.resolve()
 RESULTS = HERE / "results"
@@ -61,7 +64,7 @@ def main() -> None:
     for name in names:
         try:
             perform(name, size, out)
-        except NoArchive as reason:
+        except (NoArchive, NotInstalled) as reason:
             if len(names) == 1:
                 sys.exit(f"python -m experiments {name}: {reason}")
             print(f"Left out: {reason}", flush=True)  # the other experiments do not need it
@@ -118,6 +121,8 @@ def write_pages(name: str, head: str, out: Path) -> list[str]:
     """Print and write the claims and tables that follow from the rows; return the names of the files."""
     experiment, rows = EXPERIMENTS[name], read_rows(out / f"{name}.csv")
     written, parts = [f"{name}.md"], [f"# {title(name)}", head]
+    if hasattr(experiment, "headline"):
+        parts.insert(1, experiment.headline(rows))
     if hasattr(experiment, "claims"):
         claims = experiment.claims(rows)
         print(f"\n{plain(claims)}\n\n{experiment.RULES}")

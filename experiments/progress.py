@@ -35,10 +35,10 @@ class Task:
     key: str = ""  # empty: never cached
 
 
-def task_key(file: str, *parts: Any, libraries: Sequence[str] = ()) -> str:
+def task_key(file: str, *parts: Any, libraries: Sequence[str] = (), kdi_matters: bool = True) -> str:
     """Make the key of a task: its parts, the versions of libraries, hashes of kdi and of the file that measures."""
     versions = {library: version(library) for library in ("numpy", "scipy", "scikit-learn", *libraries)}
-    return json.dumps([*parts, versions, kdi_sources(), hashed([Path(file)])])
+    return json.dumps([*parts, versions, kdi_sources() if kdi_matters else "", hashed([Path(file)])])
 
 
 @cache

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -44,21 +45,15 @@ class TestCachedRows:
         assert not path.exists()
 
     def test_processes_give_rows_in_order(self, tmp_path):
-        tasks = [progress.Task(f"{number}", 1.0, Numbered(number), f"{number}") for number in range(5)]
+        tasks = [
+            progress.Task(f"{number}", 1.0, partial(list, [{"number": number}]), f"{number}") for number in range(5)
+        ]
         path = tmp_path / "rows.jsonl"
         with progress.cached_rows(path):
             rows = progress.run(tasks, n_jobs=2)
         assert rows == [{"number": number} for number in range(5)]
         lines = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
         assert {line["key"] for line in lines} == {f"{number}" for number in range(5)}
-
-
-class Numbered:
-    def __init__(self, number):
-        self.number = number
-
-    def __call__(self):
-        return [{"number": self.number}]
 
 
 class TestHashOfSources:
@@ -107,10 +102,12 @@ class TestHashOfSources:
 
     def test_keys_contain_it(self, package, monkeypatch):
         monkeypatch.setattr(kdi, "__file__", str(package[0] / "__init__.py"))
-        keys = []
+        keys, others = [], []
         for _ in range(2):
             progress.kdi_sources.cache_clear()
             keys.append(progress.task_key(__file__, "a task"))
+            others.append(progress.task_key(__file__, "a task", kdi_matters=False))
             (package[0] / "_integral" / "maps.py").write_text("")
         progress.kdi_sources.cache_clear()  # the next call hashes the package itself
         assert keys[0] != keys[1]
+        assert others[0] == others[1]  # of a task that measures others only
