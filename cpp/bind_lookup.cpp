@@ -8,6 +8,8 @@ namespace kdi {
 
 template <class Number>
 using Flat = nb::ndarray<const Number, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class Number>
+using Values = nb::ndarray<Number, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 // The arrays of packed maps, whose memory it keeps alive. Every access of `forward` and `inverse` stays within them: lengths,
 // ranges and the guide are checked here, and positions are limited there. Integers are copied, so that they stay what was
@@ -77,6 +79,28 @@ std::int64_t map_array(const PackedArrays& maps, Array2D<const Number> array, Ar
     return infinite_column < from.n_columns ? static_cast<std::int64_t>(infinite_column) : -1;
 }
 
+// Apply to each stored value of a sparse matrix the map of its column; return what `map_array` returns.
+template <bool Forward, class Number, class Index>
+std::int64_t map_stored_values(const PackedArrays& maps, Values<const Index> columns, Values<const Number> values, Values<Number> out,
+                               int out_of_range, int n_threads) {
+    align(columns, values, out);
+    const std::size_t n = values.shape(0);
+    require(columns.shape(0) == n && out.shape(0) == n, "columns, values and out must have the same length");
+    require(out_of_range >= 0 && out_of_range <= 2, "out_of_range must be 0, 1 or 2");
+    require_threads(n_threads);
+    const auto policy = static_cast<OutOfRange>(out_of_range);
+    nb::gil_scoped_release release;
+    const std::size_t infinite_column =
+        map_stored<Forward>(maps.view, columns.data(), values.data(), out.data(), n, policy, n_threads);
+    return infinite_column < maps.view.n_features ? static_cast<std::int64_t>(infinite_column) : -1;
+}
+
+template <bool Forward, class Number, class Index>
+void bind_map_stored(nb::module_& m, const char* name) {
+    m.def(name, &map_stored_values<Forward, Number, Index>, nb::arg("maps"), nb::arg("columns").noconvert(), nb::arg("values").noconvert(),
+          nb::arg("out").noconvert(), nb::arg("out_of_range"), nb::arg("n_threads"));
+}
+
 template <bool Forward, class Number>
 void bind_map(nb::module_& m, const char* name) {
     m.def(name, &map_array<Forward, Number>, nb::arg("maps"), nb::arg("array").noconvert(), nb::arg("out").noconvert(),
@@ -95,6 +119,14 @@ void bind_lookup(nb::module_& m) {
     bind_map<true, float>(m, "forward");
     bind_map<false, double>(m, "inverse");
     bind_map<false, float>(m, "inverse");
+    bind_map_stored<true, double, std::int32_t>(m, "forward_stored");
+    bind_map_stored<true, double, std::int64_t>(m, "forward_stored");
+    bind_map_stored<true, float, std::int32_t>(m, "forward_stored");
+    bind_map_stored<true, float, std::int64_t>(m, "forward_stored");
+    bind_map_stored<false, double, std::int32_t>(m, "inverse_stored");
+    bind_map_stored<false, double, std::int64_t>(m, "inverse_stored");
+    bind_map_stored<false, float, std::int32_t>(m, "inverse_stored");
+    bind_map_stored<false, float, std::int64_t>(m, "inverse_stored");
 }
 
 }  // namespace kdi

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kdi._numerics.backend import core
-from kdi._utils.typing import Float64Array, FloatArray, Int64Array, OutOfRange
+from kdi._utils.typing import Float64Array, FloatArray, Indices, Int64Array, OutOfRange
 
 KNOT_TOLERANCE = 5e-7  # what the knots may contribute to the error of T: with the cells, the whole stays below 1e-6
 MAX_INTERVALS = 2**18  # 32 bytes each; knots parallel to the cells may be up to twice as many
@@ -232,6 +232,20 @@ def inverse(
 ) -> int:
     """Write to `out` the values at which T takes the given levels; return what `forward` returns."""
     return int(core.inverse(PackedMaps.pack(maps).in_core, table, out, OUT_OF_RANGE[out_of_range], n_threads))
+
+
+def forward_stored(
+    maps: PackedMaps, columns: Indices, values: FloatArray, out: FloatArray, out_of_range: OutOfRange, n_threads: int = 1
+) -> int:
+    """Write T of each stored value of a sparse matrix to `out`; return what `forward` returns."""
+    return int(core.forward_stored(maps.in_core, columns, values, out, OUT_OF_RANGE[out_of_range], n_threads))
+
+
+def inverse_stored(
+    maps: PackedMaps, columns: Indices, values: FloatArray, out: FloatArray, out_of_range: OutOfRange, n_threads: int = 1
+) -> int:
+    """Write to `out` the values at which T takes the stored levels of a sparse matrix; return what `forward` returns."""
+    return int(core.inverse_stored(maps.in_core, columns, values, out, OUT_OF_RANGE[out_of_range], n_threads))
 
 
 def map_column(column_map: ColumnMap, column: FloatArray) -> Float64Array:

@@ -13,6 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from scipy.special import ndtr, ndtri
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import Tags
@@ -24,6 +25,7 @@ from kdi._numerics.kernels import Kernel, get_kernel
 from kdi._sketch.packed import PackedSketches
 from kdi._sketch.sketch import Sketch
 from kdi._tables.sources import is_source
+from kdi._transformer.sparse import map_sparse
 from kdi._utils.errors import TableError
 from kdi._utils.threads import count_threads
 from kdi._utils.typing import Float64Array, FloatArray, KernelName, OutOfRange
@@ -263,13 +265,28 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self, X: Any, function: Callable[..., int], before: InPlace | None = None, after: InPlace | None = None
     ) -> FloatArray:
         """Map a table by `function`, which is forward or inverse; `before` and `after` convert normal scores."""
-        maps = self._get_maps().maps
+        self._get_maps()
         self._check_parameters()
+        if issparse(X):
+            return map_sparse(self, X, function, before, after)
         table = as_table(self, X, reset=False)
         in_place = not self.copy and table is X and table.flags.writeable
         if in_place:  # else an error halfway would leave the user's table half overwritten
             check_finite(self, np.flatnonzero(np.isinf(table).any(axis=0)))
         out = table if in_place else np.empty_like(table)
+        self._map_values(table, out, function, before, after)
+        return out
+
+    def _map_values(
+        self,
+        table: FloatArray,
+        out: FloatArray,
+        function: Callable[..., int],
+        before: InPlace | None = None,
+        after: InPlace | None = None,
+    ) -> None:
+        """Map an array to `out`, which may be the same memory; raise where it holds infinite values."""
+        maps = self._get_maps().maps
         n_threads = count_threads(self.n_jobs, table.size)
 
         def apply(values: FloatArray, result: FloatArray) -> None:
@@ -278,7 +295,7 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
         if self.output_distribution == "uniform":
             apply(table, out)
-            return out
+            return
         # In blocks, as float64: scores near the ends need more digits than float32 has.
         height = max(1, NORMAL_BLOCK // table.shape[1])
         for start in range(0, len(table), height):
@@ -289,7 +306,6 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             if after:
                 after(block)
             out[start : start + height] = block
-        return out
 
     def _check_parameters(self) -> Kernel:
         if self.output_distribution not in ("uniform", "normal"):
