@@ -235,16 +235,26 @@ def inverse(
 
 
 def forward_stored(
-    maps: PackedMaps, columns: Indices, values: FloatArray, out: FloatArray, out_of_range: OutOfRange, n_threads: int = 1
+    maps: PackedMaps,
+    columns: Indices,
+    values: FloatArray,
+    out: FloatArray,
+    out_of_range: OutOfRange,
+    n_threads: int = 1,
 ) -> int:
     """Write T of each stored value of a sparse matrix to `out`; return what `forward` returns."""
     return int(core.forward_stored(maps.in_core, columns, values, out, OUT_OF_RANGE[out_of_range], n_threads))
 
 
 def inverse_stored(
-    maps: PackedMaps, columns: Indices, values: FloatArray, out: FloatArray, out_of_range: OutOfRange, n_threads: int = 1
+    maps: PackedMaps,
+    columns: Indices,
+    values: FloatArray,
+    out: FloatArray,
+    out_of_range: OutOfRange,
+    n_threads: int = 1,
 ) -> int:
-    """Write to `out` the values at which T takes the stored levels of a sparse matrix; return what `forward` returns."""
+    """Write to `out` the values at which T takes the stored levels; return what `forward` returns."""
     return int(core.inverse_stored(maps.in_core, columns, values, out, OUT_OF_RANGE[out_of_range], n_threads))
 
 

@@ -1,4 +1,7 @@
-"""NumPy twins of the maps of the compiled core: `PackedMaps`, `forward`, `inverse` and the same for stored values (cpp/lookup.hpp)."""
+"""NumPy twins of the maps of the compiled core (cpp/lookup.hpp).
+
+`PackedMaps`, `forward` and `inverse`, and these two for the stored values of sparse matrices.
+"""
 
 from __future__ import annotations
 
@@ -123,9 +126,7 @@ def _map_stored(
     return infinite_column
 
 
-def _map_columns(
-    function: Any, features: list[_Feature], array: FloatArray, out: FloatArray, out_of_range: int
-) -> int:
+def _map_columns(function: Any, features: list[_Feature], array: FloatArray, out: FloatArray, out_of_range: int) -> int:
     if not array.shape == out.shape == (len(array), len(features)):
         raise ValueError("array, out and the maps must have the same shape")
     if out_of_range not in (0, 1, 2):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any, Self
 
@@ -27,6 +28,7 @@ from kdi._sketch.sketch import Sketch
 from kdi._tables.sources import is_source
 from kdi._transformer.sparse import map_sparse
 from kdi._utils.errors import TableError
+from kdi._utils.sparse import as_sparse_table
 from kdi._utils.threads import count_threads
 from kdi._utils.typing import Float64Array, FloatArray, KernelName, OutOfRange
 from kdi._utils.validation import (
@@ -263,19 +265,29 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def _apply_maps(
         self, X: Any, function: Callable[..., int], before: InPlace | None = None, after: InPlace | None = None
-    ) -> FloatArray:
+    ) -> Any:
         """Map a table by `function`, which is forward or inverse; `before` and `after` convert normal scores."""
         self._get_maps()
         self._check_parameters()
+        # Levels may have lost the names that their features had, as in scikit-learn.
+        reader = self._without_names() if function is inverse and not hasattr(X, "columns") else self
         if issparse(X):
-            return map_sparse(self, X, function, before, after)
-        table = as_table(self, X, reset=False)
+            return map_sparse(self, as_sparse_table(reader, X, reset=False), X, function, before, after)
+        table = as_table(reader, X, reset=False)
         in_place = not self.copy and table is X and table.flags.writeable
         if in_place:  # else an error halfway would leave the user's table half overwritten
             check_finite(self, np.flatnonzero(np.isinf(table).any(axis=0)))
         out = table if in_place else np.empty_like(table)
         self._map_values(table, out, function, before, after)
         return out
+
+    def _without_names(self) -> Self:
+        """Return the transformer, fitted to features without names."""
+        if not hasattr(self, "feature_names_in_"):
+            return self
+        nameless = copy(self)
+        del nameless.feature_names_in_
+        return nameless
 
     def _map_values(
         self,

@@ -8,19 +8,20 @@ from typing import Any
 import numpy as np
 
 from kdi._integral.maps import forward, forward_stored, inverse_stored
-from kdi._utils.errors import TableError
-from kdi._utils.typing import Float64Array, FloatArray, Indices, SparseMatrix
-from kdi._utils.validation import as_sparse_table, check_finite, column_names
+from kdi._utils.sparse import check_zeros, stored_columns
+from kdi._utils.typing import Float64Array, FloatArray, SparseMatrix
+from kdi._utils.validation import check_finite
 
-BLOCK_VALUES = 2**17  # stored values that are mapped at once
+BLOCK_VALUES = 2**17  # stored values that are mapped at once, no more than a block of normal scores
 ADVICE = (
-    "zeros stay zeros in columns whose minimum is 0, with uniform output from 0 on; otherwise pass X.toarray(), or these "
-    "columns on their own as a dense array"
+    "zeros stay zeros in columns whose minimum is 0, with uniform output from 0 on; otherwise pass X.toarray(), or "
+    "these columns on their own as a dense array"
 )
 
 
 def map_sparse(
     estimator: Any,
+    table: SparseMatrix,
     X: Any,
     function: Callable[..., int],
     before: Callable[[Float64Array], None] | None,
@@ -28,14 +29,14 @@ def map_sparse(
 ) -> SparseMatrix:
     """Map the stored values of a sparse matrix; return a matrix of the same format with the same places stored.
 
-    The arguments are those of `BaseKDITransformer._apply_maps`.
+    `table` is X, which the user gave, as `as_sparse_table` returns it. The other arguments are those of
+    `BaseKDITransformer._apply_maps`.
     """
-    table = as_sparse_table(estimator, X, reset=False)
     zeros = np.zeros((1, table.shape[1]), dtype=table.dtype)
     estimator._map_values(zeros, zeros, function, before, after)
-    check_zeros(estimator, table, zeros[0])
+    check_zeros(estimator, table, zeros[0], ADVICE)
     columns = stored_columns(table)
-    values = np.require(table.data, requirements="CA")
+    values = np.require(table.data, requirements=("C", "A"))
     # An error halfway would leave the user's matrix half overwritten.
     in_place = not estimator.copy and table is X and values is table.data and values.flags.writeable
     if in_place:
@@ -50,28 +51,3 @@ def map_sparse(
 
         estimator._map_values(values[block, None], out.data[block, None], of_block, before, after)
     return out
-
-
-def stored_columns(table: SparseMatrix) -> Indices:
-    """Return the column of each stored value."""
-    if table.format == "csr":
-        return np.require(table.indices, requirements="CA")
-    return np.repeat(np.arange(table.shape[1], dtype=table.indices.dtype), np.diff(table.indptr))
-
-
-def check_zeros(estimator: Any, table: SparseMatrix, zeros: FloatArray) -> None:
-    """Raise if zeros that are not stored would not remain zeros; `zeros` are what the zeros of each column become."""
-    changed = np.flatnonzero(zeros != 0)
-    if not len(changed):
-        return
-    n_stored = np.bincount(stored_columns(table), minlength=len(zeros))
-    dense = changed[n_stored[changed] < table.shape[0]]
-    if len(dense):
-        names = getattr(estimator, "feature_names_in_", None)
-        first = dense[0]
-        raise TableError(
-            f"a sparse X must have zeros that stay zeros, but those of {column_names(estimator, dense)} become "
-            f"{zeros[first]:.6g}",
-            column=str(first if names is None else names[first]),
-            advice=ADVICE,
-        )

@@ -25,9 +25,10 @@ from kdi._tables.sources import is_source
 from kdi._transformer.base import BaseKDITransformer
 from kdi._utils.errors import WeightsError
 from kdi._utils.public import public_in
+from kdi._utils.sparse import as_sparse_table
 from kdi._utils.threads import count_threads
 from kdi._utils.typing import Float64Array, KernelName, OutOfRange, SparseMatrix
-from kdi._utils.validation import as_sparse_table, as_weights, check_feature_names, check_finite
+from kdi._utils.validation import as_weights, check_feature_names, check_finite
 
 if TYPE_CHECKING:
     from kdi._sketch.partitions import MergeSummaries, PartitionedTable, SummariseChunks, TableSummary

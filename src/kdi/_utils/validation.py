@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import validate_data
 
 from kdi._utils.errors import InfiniteValuesError, TableError, WeightsError
-from kdi._utils.typing import Float64Array, FloatArray, SparseMatrix
+from kdi._utils.typing import Float64Array, FloatArray
 
 NO_ROWS = "Found array with 0 sample(s) (shape=(0, {})) while a minimum of 1 is required."
 
@@ -42,24 +42,6 @@ def as_table(estimator: Any, X: Any, *, reset: bool) -> FloatArray:
         raise non_numeric_error(wrong, getattr(X, "columns", None))
     aligned: FloatArray = np.require(table, requirements="A")
     return aligned
-
-
-def as_sparse_table(estimator: Any, X: Any, *, reset: bool) -> SparseMatrix:
-    """Return a sparse X in CSR or CSC format without duplicates, float64 or float32, without a copy where possible."""
-    table = validate_data(
-        estimator,
-        X,
-        reset=reset,
-        accept_sparse=("csr", "csc"),
-        dtype=(np.float64, np.float32),
-        ensure_all_finite=False,
-        ensure_min_samples=1,
-    )
-    if not table.has_canonical_format or len(table.data) != table.indptr[-1]:
-        table = table.copy()
-        table.prune()
-        table.sum_duplicates()
-    return table
 
 
 def _is_plain_table(estimator: Any, X: Any, reset: bool) -> bool:
