@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from math import inf
 
 import numpy as np
 
 from kdi._integral.bandwidth import resolve_factors
+from kdi._integral.duplicates import build_distinct
 from kdi._integral.maps import KNOT_TOLERANCE, ColumnMap, PackedMaps
 from kdi._numerics.backend import IS_COMPILED, core
 from kdi._numerics.kernels import Kernel
@@ -150,14 +152,14 @@ class DeferredFeatures:
         return self.built
 
     def _build(self) -> tuple[FeatureMaps, Sequence[Sketch]]:
-        return build_features(
-            self.sketches,
-            self.alphas,
-            self.kernel,
-            self.max_knots,
+        build = partial(
+            build_features,
+            kernel=self.kernel,
+            max_knots=self.max_knots,
             n_threads=count_threads(self.n_jobs, _work(self.sketches)),
             merge=self.merge,
         )
+        return build_distinct(self.sketches, self.alphas, build)
 
 
 def _work(sketches: Sequence[Sketch]) -> int:

@@ -11,7 +11,7 @@ The maps of a table are a few flat arrays, `PackedMaps`; `CubicMap` and `LinearM
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from math import frexp, ldexp
 from typing import Any, overload
@@ -151,6 +151,12 @@ class PackedMaps(Sequence[ColumnMap]):
     def in_core(self) -> core.PackedMaps:
         """The arrays as an object of the numeric core, which has checked them."""
         return core.PackedMaps(*self.arrays)
+
+    def take(self, columns: Int64Array) -> PackedMaps:
+        """Return the maps of some columns, which may repeat; they share the arrays of their knots."""
+        shared = ("coefficients", "knots", "levels", "guide")
+        names = [one.name for one in fields(self) if one.name not in shared]
+        return replace(self, **{name: getattr(self, name)[columns] for name in names})
 
     def __getstate__(self) -> dict[str, Any]:
         return {one.name: getattr(self, one.name) for one in fields(self)}  # without cached properties
