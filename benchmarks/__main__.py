@@ -16,6 +16,7 @@ from benchmarks import (
     paths,
     scaling,
     shares,
+    sparse,
     speed,
     start,
     stream,
@@ -29,7 +30,7 @@ BENCHMARKS: dict[str, ModuleType] = {
     module.__name__.rpartition(".")[2]: module
     for module in (
         *(speed, shares, memory, start, scaling, threads),
-        *(paths, correlation, clustering, stream, engines, explorer),
+        *(paths, correlation, clustering, sparse, stream, engines, explorer),
     )
 }
 REPORTED = BENCHMARKS | {"cores": cores}  # which runs by itself, on another machine
