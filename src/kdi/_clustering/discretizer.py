@@ -144,7 +144,7 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), or a stream as in `KDITransformer.fit`
+        X : array-like or sparse matrix of shape (n_samples, n_features), or a stream as in `KDITransformer.fit`
         y : ignored
         sample_weight : array-like of shape (n_samples,), or the name of a column of a stream, optional
             A weight of 2 repeats a row, a weight of 0 removes it; the sum of the weights is the sample size.
@@ -165,13 +165,14 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), or a stream as in `fit`, if `encode` is "ordinal"
+        X : array-like of shape (n_samples, n_features)
+            If `encode` is "ordinal", also a stream as in `fit`, or a sparse matrix whose zeros are in the first bin.
 
         Returns
         -------
         ndarray or sparse matrix
-            Numbers of bins, of shape (n_samples, n_features), or one column per bin. For a stream, the type that
-            `KDITransformer.transform` returns.
+            Numbers of bins, of shape (n_samples, n_features), or one column per bin. For a sparse matrix, a matrix of
+            the same format; for a stream, the type that `KDITransformer.transform` returns.
         """
         check_is_fitted(self)
         self._check_parameters()

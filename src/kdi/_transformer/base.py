@@ -72,13 +72,14 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), or a stream as in `KDITransformer.fit`
+        X : array-like or sparse matrix of shape (n_samples, n_features), or a stream as in `KDITransformer.fit`
+            In a sparse matrix, zeros that are not stored must stay zeros; an error names the columns where they do not.
 
         Returns
         -------
         ndarray of shape (n_samples, n_features), float32 for float32 input and float64 otherwise
-            For a pyarrow Table, a Table; for a polars LazyFrame, a LazyFrame; for other streams, a RecordBatchReader
-            that transforms batch by batch as it is read.
+            For a sparse matrix, a matrix of the same format, CSR or CSC; for a pyarrow Table, a Table; for a polars
+            LazyFrame, a LazyFrame; for other streams, a RecordBatchReader that transforms batch by batch as it is read.
         """
         if is_source(X):
             from kdi._tables.streams import transform_source
@@ -91,7 +92,7 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), or a stream as in `transform`
+        X : array-like or sparse matrix of shape (n_samples, n_features), or a stream as in `transform`
         """
         if is_source(X):
             from kdi._tables.streams import table_function, transform_source

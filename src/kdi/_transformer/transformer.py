@@ -59,7 +59,8 @@ class KDITransformer(BaseKDITransformer):
     n_jobs : int, optional
         Number of threads. None uses all free cores for large tables, and one inside a joblib worker.
     copy : bool, default=True
-        If False, `transform` and `inverse_transform` may overwrite an array of floats.
+        If False, `transform` and `inverse_transform` may overwrite an array of floats, or the values that a sparse
+        matrix stores.
 
     Attributes
     ----------
@@ -135,7 +136,9 @@ class KDITransformer(BaseKDITransformer):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), or a stream
+        X : array-like or sparse matrix of shape (n_samples, n_features), or a stream
+            In a sparse matrix, zeros that are not stored are values like others.
+
             A stream is anything with an Arrow stream (a pyarrow Table, RecordBatchReader or Dataset, a polars
             LazyFrame, a DuckDB relation), or the path of a Parquet or CSV file, a glob, or a list of these. It is read
             batch by batch; a second time only if the bandwidth needs narrower cells than one reading could keep.
@@ -174,7 +177,9 @@ class KDITransformer(BaseKDITransformer):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), or a stream
+        X : array-like or sparse matrix of shape (n_samples, n_features), or a stream
+            In a sparse matrix, zeros that are not stored are values like others.
+
             A stream is anything with an Arrow stream (a pyarrow Table, RecordBatchReader or Dataset, a polars
             LazyFrame, a DuckDB relation), or the path of a Parquet or CSV file, a glob, or a list of these. It is read
             batch by batch.
