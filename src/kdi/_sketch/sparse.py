@@ -1,7 +1,7 @@
 """Sketches of the columns of sparse matrices, in time and memory proportional to the stored values.
 
 A column is sketched by its distinct values. The zeros that are not stored are one of them; their weight is that of the
-rows that store nothing. All columns are sorted together, so that a column costs no call of its own.
+rows that store nothing. A column costs one call, to sort its values; everything else is done for all columns together.
 """
 
 from __future__ import annotations
@@ -81,17 +81,35 @@ class StoredColumns:
 
     def sketches(self) -> PackedSketches:
         """Sketch each column by its distinct values, which must be finite."""
-        with_zero = np.flatnonzero(self.zero_counts)
-        values = np.concatenate([self.values, np.zeros(len(with_zero))])
-        columns = np.concatenate([np.repeat(np.arange(len(self.sizes)), self.sizes), with_zero])
-        weights = np.ones(len(self.values)) if self.weights is None else self.weights
-        order = np.lexsort((values, columns))
-        values, columns = values[order], columns[order]
-        weights = np.concatenate([weights, self.zero_weights[with_zero]])[order]
-        is_first = np.ones(len(values), dtype=bool)
-        is_first[1:] = (values[1:] != values[:-1]) | (columns[1:] != columns[:-1])
-        first = np.flatnonzero(is_first)
-        n_columns, stats = len(self.sizes), self.stats
+        has_zero = self.zero_counts > 0
+        sizes = self.sizes + has_zero
+        ends = np.cumsum(sizes)
+        is_zero = np.zeros(len(self.values) + np.count_nonzero(has_zero), dtype=bool)
+        is_zero[(ends - sizes)[has_zero]] = True
+        values = np.zeros(len(is_zero))
+        values[~is_zero] = self.values
+        weights = None
+        if self.weights is not None:
+            weights = np.empty(len(is_zero))
+            weights[~is_zero], weights[is_zero] = self.weights, self.zero_weights[has_zero]
+        for start, stop in pairwise([0, *ends.tolist()]):
+            if weights is None:
+                values[start:stop].sort()
+            else:
+                order = start + np.argsort(values[start:stop])
+                values[start:stop], weights[start:stop] = values[order], weights[order]
+        is_first = np.append(True, values[1:] != values[:-1])[: len(values)]
+        is_first[(ends - sizes)[sizes > 0]] = True
+        n_distinct, first = _count(is_first, sizes), np.flatnonzero(is_first)
+        distinct = values[first]
+        if weights is None:
+            masses = np.diff(np.append(first, len(values))).astype(float)
+            columns = np.repeat(np.arange(len(sizes)), n_distinct)
+            zeros = np.flatnonzero((distinct == 0) & has_zero[columns])  # one of each is that of all rows not stored
+            masses[zeros] += self.zero_weights[columns[zeros]] - 1
+        else:
+            masses = np.add.reduceat(weights, first) if len(first) else np.empty(0)
+        stats, n_columns = self.stats, len(sizes)
         return PackedSketches(
             stats.minimum,
             stats.maximum,
@@ -99,11 +117,11 @@ class StoredColumns:
             stats.missing,
             keys=np.full(n_columns, DISTINCT, dtype=np.uint8),
             exponents=np.zeros(n_columns, dtype=np.int64),
-            sizes=np.bincount(columns[first], minlength=n_columns).astype(np.int64),
+            sizes=n_distinct,
             cells=np.empty(0, dtype=np.int64),
             moments=np.empty((0, 4)),
-            values=values[first],
-            masses=np.add.reduceat(weights, first) if len(first) else np.empty(0),
+            values=distinct,
+            masses=masses,
         )
 
 
