@@ -9,7 +9,7 @@ import numpy as np
 
 from kdi._integral.maps import forward, forward_stored, inverse_stored
 from kdi._utils.sparse import check_zeros, stored_columns
-from kdi._utils.typing import Float64Array, FloatArray, SparseMatrix
+from kdi._utils.typing import Float64Array, FloatArray, Indices, SparseMatrix
 from kdi._utils.validation import check_finite
 
 BLOCK_VALUES = 2**17  # stored values that are mapped at once, no more than a block of normal scores
@@ -35,19 +35,28 @@ def map_sparse(
     zeros = np.zeros((1, table.shape[1]), dtype=table.dtype)
     estimator._map_values(zeros, zeros, function, before, after)
     check_zeros(estimator, table, zeros[0], ADVICE)
-    columns = stored_columns(table)
     values = np.require(table.data, requirements=("C", "A"))
     # An error halfway would leave the user's matrix half overwritten.
     in_place = not estimator.copy and table is X and values is table.data and values.flags.writeable
     if in_place:
-        check_finite(estimator, np.unique(columns[np.isinf(values)]))
+        check_finite(estimator, np.unique(stored_columns(table)[np.isinf(values)]))
     out = table if in_place else table.copy()
     stored = forward_stored if function is forward else inverse_stored
-    for start in range(0, len(values), BLOCK_VALUES):
-        block = slice(start, start + BLOCK_VALUES)
 
-        def of_block(maps: Any, some: FloatArray, result: FloatArray, *options: Any, at: slice = block) -> int:
-            return stored(maps, columns[at], some[:, 0], result[:, 0], *options)
+    def apply(columns: Indices, some: FloatArray, result: FloatArray) -> None:
+        for start in range(0, len(some), BLOCK_VALUES):
+            block = slice(start, start + BLOCK_VALUES)
 
-        estimator._map_values(values[block, None], out.data[block, None], of_block, before, after)
+            def of_block(maps: Any, levels: FloatArray, to: FloatArray, *options: Any, at: slice = block) -> int:
+                return stored(maps, columns[at], levels[:, 0], to[:, 0], *options)
+
+            estimator._map_values(some[block, None], result[block, None], of_block, before, after)
+
+    if table.format == "csr" and len(values) > BLOCK_VALUES:
+        # Column by column, each map is in the cache while its values are mapped; that is worth two conversions.
+        by_column = table.tocsc()
+        apply(stored_columns(by_column), by_column.data, by_column.data)
+        out.data[:] = by_column.tocsr().data
+    else:
+        apply(stored_columns(table), values, out.data)
     return out
