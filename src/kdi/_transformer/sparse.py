@@ -14,8 +14,7 @@ from kdi._utils.validation import check_finite
 BLOCK_VALUES = 2**17  # stored values that are mapped at once, no more than a block of normal scores
 ADVICE = (
     "zeros stay zeros in columns whose minimum is 0, with bounded uniform output whose feature_range begins at 0; "
-    "otherwise pass X.toarray(), or "
-    "these columns on their own as a dense array"
+    "otherwise pass X.toarray(), or these columns on their own as a dense array"
 )
 
 
