@@ -216,7 +216,7 @@ class MapBuilder {
     int merged_exponent() const { return merged_exponent_; }
 
   private:
-    static constexpr std::size_t max_fine_knots = 524288;
+    static constexpr std::size_t max_fine_knots = 524256;  // with some at the ends, below 2 * max_intervals
     static constexpr double sparse_range = 32768;    // in bandwidths, from which on clusters are looked for
     static constexpr double score_line_step = 0.01;  // of the lines of normal scores, in bandwidths
     static constexpr double fine_tolerance = 3e-6, thin_tolerance = 2e-6;  // shares of the error of normal scores, 1e-5
@@ -228,9 +228,11 @@ class MapBuilder {
     double worst_error() const { return is_score() ? infinity : stretch(); }
     void add_error(ColumnMap& map, double error) const { map.error = std::min(map.error + error, worst_error()); }
 
-    // The level of a kernel cdf and its upper tail, of total weight 1.
+    // The level of a kernel cdf and its upper tail, of total weight 1; it does not reach its limits, although a tail may underflow.
     double level_of(double lower, double upper) const {
-        return is_score() ? normal_score(lower, upper) : lower < upper ? stretched(lower) : options_.ceiling - stretch() * upper;
+        if (is_score()) return normal_score(std::max(lower, least_tail), std::max(upper, least_tail));
+        const double level = lower < upper ? stretched(lower) : options_.ceiling - stretch() * upper;
+        return std::clamp(level, std::nextafter(options_.floor, infinity), std::nextafter(options_.ceiling, -infinity));
     }
     // The slope of the level, from the density of the kernel cdf.
     double slope_of(double density, double level) const { return is_score() ? density / normal_density(level) : stretch() * density; }
@@ -284,17 +286,19 @@ class MapBuilder {
         return 0;
     }
 
-    // Straight lines through the integral at the values, which is in value_. Where it rises in steps between two values, the
-    // line is off by the rise at most.
+    // Straight lines through the integral at the values, which is in value_, and is that of mid-ranks for an open map. Where it
+    // rises in steps between two values, the line is off by the rise at most.
     void lines_through_values(ColumnMap& map, double error, bool in_steps) {
         const ColumnSummary& column = scaled_.column();
         const double first = is_bounded() ? value_.front() : 0, total = is_bounded() ? value_.back() - first : scaled_.weight;
         if (!(total > 0) || column.n < 2) return set_straight(map, 1);  // one occupied cell
         map.levels = std::move(value_);
         map.knots.resize(column.n);
-        for (std::size_t k = 0; k < column.n; ++k) {
-            const double level = (map.levels[k] - first) / total;
-            map.levels[k] = is_bounded() ? stretched(std::clamp(level, 0.0, 1.0)) : level_of(level, (total - map.levels[k]) / total);
+        double above = 0;
+        for (std::size_t k = column.n; k-- > 0;) {
+            const double level = (map.levels[k] - first) / total, tail = (above + 0.5 * scaled_.mass(k)) / total;
+            above += scaled_.mass(k);
+            map.levels[k] = is_bounded() ? stretched(std::clamp(level, 0.0, 1.0)) : level_of(level, tail);
             map.knots[k] = column.is_exact ? column.values[k] : std::ldexp(scaled_.position(k), -scaled_.shift) + map.low;
         }
         map.knots.front() = map.low;
@@ -634,6 +638,7 @@ class MapBuilder {
                                  : bandwidth * std::pow(384 * tolerance / kernel.max_fourth_derivative, 0.25);
         const double most = is_score() ? static_cast<double>(max_fine_knots) : max_intervals;
         step = std::max(step, length / most);
+        const double widest_step = step;
         double from = column_place(map, -reach - step);
         const double to = scaled_.range + reach;
         if (!std::isfinite(map.low)) return set_straight_anew(map);
@@ -647,6 +652,10 @@ class MapBuilder {
             per_cell = static_cast<std::size_t>(std::ceil(width_ / step));
             step = width_ / static_cast<double>(per_cell);
         }
+        if ((to - from) / step > static_cast<double>(max_fine_knots)) {
+            step = widest_step;
+            per_cell = 0;
+        }
         auto n = static_cast<std::size_t>(std::ceil((to - from) / step)) + 1;
         if (!is_score() && static_cast<double>(n + 1) > options_.max_knots) {
             map.low = scaled_.column().minimum;
@@ -659,7 +668,8 @@ class MapBuilder {
         for (std::vector<double>* curve : {&value_, &upper_, &density_})
             for (double& number : *curve) number /= scaled_.weight;
         if (is_score()) return finish_scores(map, step, bandwidth);
-        continue_tails(step);
+        const double lost = kernel.order == 0 ? 1e-11 : 1e-300;
+        continue_tails(step, lost);
         for (std::size_t i = 0; i <= n; ++i) {
             value_[i] = level_of(value_[i], upper_[i]);
             if (i > 0) value_[i] = std::max(value_[i], value_[i - 1]);
@@ -667,24 +677,23 @@ class MapBuilder {
         }
         const double hermite_error = std::pow(step / bandwidth, 4) / 384 * kernel.max_fourth_derivative;
         finish_open(map, 1, step, stretch() * (hermite_error + density_error * step / 4));
-        add_error(map, stretch() * value_error);
+        add_error(map, stretch() * (value_error + lost));
     }
 
-    // Where a tail of the kernel cdf has lost its digits, it goes on as an exponential.
-    void continue_tails(double step) {
-        const double least = options_.kernel.order == 0 ? 1e-11 : 1e-300;
+    // Where a tail of the kernel cdf has lost its digits, it goes on as an exponential, and is off by less than `least`.
+    void continue_tails(double step, double least) {
         const std::size_t n = value_.size();
         std::size_t first = 0, last = n - 1;
         while (first + 1 < n && !(value_[first] > least)) ++first;
         while (last > 0 && !(upper_[last] > least)) --last;
         const double falling = std::exp(-step * density_[first] / value_[first]), rising = std::exp(-step * density_[last] / upper_[last]);
         for (std::size_t i = first; i-- > 0;) {
-            value_[i] = value_[i + 1] * falling;
+            value_[i] = std::min(value_[i + 1] * falling, least);
             upper_[i] = 1 - value_[i];
             density_[i] = density_[i + 1] * falling;
         }
         for (std::size_t i = last + 1; i < n; ++i) {
-            upper_[i] = upper_[i - 1] * rising;
+            upper_[i] = std::min(upper_[i - 1] * rising, least);
             value_[i] = 1 - upper_[i];
             density_[i] = density_[i - 1] * rising;
         }
@@ -826,6 +835,7 @@ class MapBuilder {
     }
 
     static constexpr std::size_t most_merged = 16;  // fine knots to one knot of the map
+    static constexpr double least_tail = std::numeric_limits<double>::min();
     static constexpr double lowest_tail = 9.8658764503769814e-10;  // of largest_score
 
     MapOptions options_;

@@ -142,7 +142,7 @@ struct LinearMap : MapEnds {
     double inverse(double y) const {  // low_level < y < high_level
         const auto i = std::max(std::upper_bound(levels, levels + n_intervals, y) - levels - 1, std::ptrdiff_t{0});
         const double offset = y - levels[i], rise = levels[i + 1] - levels[i], gap = knots[i + 1] - knots[i], slope = gap / rise;
-        const double x = knots[i] + (std::isfinite(slope) ? offset * slope : offset / rise * gap);
+        const double x = knots[i] + (std::isnormal(slope) ? offset * slope : offset / rise * gap);
         return std::min(x, knots[i + 1]);
     }
 };
@@ -157,12 +157,13 @@ struct ConstantMap : MapEnds {
 
 enum class OutOfRange { clip, linear, nan };
 
-// The level at a distance beyond an end of an open feature, where it approaches a limit exponentially, or is a straight line.
+// The level at a distance beyond an end of an open feature, where it approaches a limit exponentially without reaching it, or is a
+// straight line.
 inline double level_beyond(double level, double slope, double limit, double distance) {
     if (std::isinf(limit)) return level + distance * slope;
-    const double gap = level - limit;  // the exponent is negative on both sides
+    const double gap = level - limit, nearest = std::nextafter(limit, level);  // the exponent is negative on both sides
     const double result = limit + gap * std::exp(std::min(distance * slope / gap, 0.0));
-    return distance < 0 ? std::min(result, level) : std::max(result, level);
+    return distance < 0 ? std::max(std::min(result, level), nearest) : std::min(std::max(result, level), nearest);
 }
 
 // The distance from that end. Levels at the limit, or beyond it, are taken for the number next to it.
@@ -170,8 +171,9 @@ inline double distance_beyond(double level, double slope, double limit, double y
     if (std::isinf(limit)) return (y - level) / slope;
     const double gap = level - limit, least = std::fabs(std::nextafter(limit, level) - limit);
     const double left = gap > 0 ? std::max(y - limit, least) : std::min(y - limit, -least);
-    const double distance = std::log(left / gap) / slope * gap;
-    return gap > 0 ? std::min(distance, 0.0) : std::max(distance, 0.0);
+    const double length = std::min(std::fabs(gap / slope), std::numeric_limits<double>::max());
+    const double distance = std::min(std::log(left / gap), 0.0) * length;
+    return gap > 0 ? distance : -distance;
 }
 
 // T of a value. Set `infinite` if the value is infinite; NaN stays NaN.

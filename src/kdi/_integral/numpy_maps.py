@@ -273,7 +273,8 @@ def _lines_through_values(
     if is_bounded:
         levels = options.floor + stretch * np.clip((ranks - ranks[0]) / total, 0.0, 1.0)
     else:
-        levels = levels_of(ranks / total, (total - ranks) / total, options)
+        mass = sketch.moments[:, 0]
+        levels = levels_of(ranks / total, (np.cumsum(mass[::-1])[::-1] - 0.5 * mass) / float(mass.sum()), options)
     if options.target != "score":
         error *= stretch
     elif error:

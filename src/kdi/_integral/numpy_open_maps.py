@@ -28,7 +28,7 @@ from kdi._numerics.kernels import Kernel
 from kdi._sketch.sketch import Sketch
 from kdi._utils.typing import Float64Array
 
-MAX_FINE_KNOTS = 2**19
+MAX_FINE_KNOTS = 2**19 - 32  # with some at the ends, below 2 * MAX_INTERVALS
 FINE_TOLERANCE, THIN_TOLERANCE = 3e-6, 2e-6  # shares of the error of normal scores, 1e-5
 MOST_MERGED = 16  # fine knots to one knot of the map
 FEW_CELLS = 8  # which need no knots parallel to them
@@ -49,12 +49,16 @@ def kernel_reach(kernel: Kernel) -> float:
 
 
 def levels_of(lower: Float64Array, upper: Float64Array, options: MapOptions) -> Float64Array:
-    """Return the levels of a kernel cdf, from its two tails; the smaller one decides, so that neither loses digits."""
+    """Return the levels of a kernel cdf, from its two tails; the smaller one decides, so that neither loses digits.
+
+    They do not reach their limits, although a tail may underflow.
+    """
     if options.target == "score":
-        score = ndtri(np.minimum(lower, upper))
+        score = ndtri(np.maximum(np.minimum(lower, upper), np.finfo(float).tiny))
         return np.asarray(np.where(lower < upper, score, -score))
-    stretch = options.ceiling - options.floor
-    return np.where(lower < upper, options.floor + stretch * lower, options.ceiling - stretch * upper)
+    floor, ceiling, stretch = options.floor, options.ceiling, options.ceiling - options.floor
+    levels = np.where(lower < upper, floor + stretch * lower, ceiling - stretch * upper)
+    return np.clip(levels, nextafter(floor, inf), nextafter(ceiling, -inf))
 
 
 def with_end_levels(built: ColumnMap, options: MapOptions) -> ColumnMap:
@@ -153,7 +157,7 @@ def build_open_map(
     relative = (
         bounds.step(FINE_TOLERANCE) if is_score else (384 * options.tolerance / kernel.max_fourth_derivative) ** 0.25
     )
-    step = max(bandwidth * relative, (scaled.range + 2 * reach) / most)
+    step = widest_step = max(bandwidth * relative, (scaled.range + 2 * reach) / most)
     low, first = _place_near(-reach - step, sketch, shift)
     if not isfinite(low):
         return None
@@ -162,6 +166,8 @@ def build_open_map(
             step -= fmod(step, integral.width)
         else:
             step = integral.width / ceil(integral.width / step)
+        if (scaled.range + reach - first) / step > MAX_FINE_KNOTS:
+            step = widest_step
     n = ceil((scaled.range + reach - first) / step) + 1
     if not is_score and options.max_knots is not None and n + 1 > options.max_knots:
         n, (low, first) = options.max_knots - 1, _place_near(-reach, sketch, shift)
@@ -179,7 +185,7 @@ def build_open_map(
         shape_error = min(step / bandwidth, 1e60) ** 4 / 384 * kernel.max_fourth_derivative
         shape_error += integral.density_error * step / 4
         coefficients, error = core.cubics(levels, slopes * step, stretch * shape_error)
-        error = min(error + stretch * integral.value_error, stretch)
+        error = min(error + stretch * (integral.value_error + LEAST_TAILS[kernel.name]), stretch)
     with np.errstate(over="ignore"):
         high = float(low + np.ldexp((len(levels) - 1) * step * every, -shift))
         ends = np.ldexp(slopes[[0, -1]], shift)
@@ -207,15 +213,15 @@ def _tails(integral: Integral, positions: Float64Array) -> tuple[Float64Array, F
 def _continued(
     lower: Float64Array, upper: Float64Array, densities: Float64Array, step: float, least: float
 ) -> tuple[Float64Array, Float64Array, Float64Array]:
-    """Let the tails go on as exponentials where they have lost their digits."""
+    """Let the tails go on as exponentials where they have lost their digits; they are off by less than `least`."""
     first = min(int(np.argmax(lower > least)) if (lower > least).any() else len(lower) - 1, len(lower) - 1)
     last = len(upper) - 1 - int(np.argmax(upper[::-1] > least)) if (upper > least).any() else 0
     falling = exp(-step * densities[first] / lower[first]) ** np.arange(first, 0, -1)
     rising = exp(-step * densities[last] / upper[last]) ** np.arange(1, len(upper) - last)
     lower, upper, densities = lower.copy(), upper.copy(), densities.copy()
-    lower[:first], densities[:first] = lower[first] * falling, densities[first] * falling
+    lower[:first], densities[:first] = np.minimum(lower[first] * falling, least), densities[first] * falling
     upper[:first] = 1 - lower[:first]
-    upper[last + 1 :], densities[last + 1 :] = upper[last] * rising, densities[last] * rising
+    upper[last + 1 :], densities[last + 1 :] = np.minimum(upper[last] * rising, least), densities[last] * rising
     lower[last + 1 :] = 1 - upper[last + 1 :]
     return lower, upper, densities
 

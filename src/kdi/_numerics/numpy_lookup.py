@@ -17,6 +17,7 @@ BLOCK_ROWS = 2**16  # rows of a column that are mapped at once, to bound the tem
 CUBIC, LINEAR, CONSTANT, EMPTY = range(4)  # the kinds of maps: see packed.hpp
 # As in QuantileTransformer: normal scores beyond these of 1e-7 and 1 - 1e-7 are clipped.
 CLIPPED_SCORE = float(ndtri(1e-7 - np.spacing(1)))
+LEAST_NORMAL = float(np.finfo(float).tiny)
 POSITION_ROUNDING = 1.5 * 2.0**20  # rounds positions to 2**-32 of an interval: see lookup.hpp for why
 
 
@@ -225,7 +226,9 @@ def _level_beyond(level: float, slope: float, limit: float, distance: Float64Arr
         return np.asarray(level + distance * slope)
     gap = level - limit  # the exponent is negative on both sides
     result = limit + gap * np.exp(np.minimum(distance * slope / gap, 0.0))
-    return np.asarray(np.minimum(result, level) if gap > 0 else np.maximum(result, level))
+    nearest = np.nextafter(limit, level)
+    ends = (nearest, level) if gap > 0 else (level, nearest)
+    return np.asarray(np.minimum(np.maximum(result, ends[0]), ends[1]))
 
 
 def _distance_beyond(level: float, slope: float, limit: float, y: Float64Array) -> Float64Array:
@@ -234,8 +237,8 @@ def _distance_beyond(level: float, slope: float, limit: float, y: Float64Array) 
         return np.asarray((y - level) / slope)
     gap, least = level - limit, abs(np.nextafter(limit, level) - limit)
     left = np.maximum(y - limit, least) if gap > 0 else np.minimum(y - limit, -least)
-    distance = np.log(left / gap) / slope * gap
-    return np.asarray(np.minimum(distance, 0.0) if gap > 0 else np.maximum(distance, 0.0))
+    length = min(abs(np.float64(gap) / slope), float(np.finfo(float).max))
+    return np.asarray(np.copysign(np.minimum(np.log(left / gap), 0.0) * length, -gap))
 
 
 def _inverse(feature: _Feature, y: Float64Array, out_of_range: int) -> Float64Array:
@@ -250,7 +253,7 @@ def _inverse(feature: _Feature, y: Float64Array, out_of_range: int) -> Float64Ar
         i = np.clip(np.searchsorted(levels, inner, side="right") - 1, 0, len(knots) - 2)
         offset, rise, gap = inner - levels[i], levels[i + 1] - levels[i], knots[i + 1] - knots[i]
         slope = gap / rise
-        x = knots[i] + np.where(np.isfinite(slope), offset * slope, offset / rise * gap)
+        x = knots[i] + np.where(np.isfinite(slope) & (slope >= LEAST_NORMAL), offset * slope, offset / rise * gap)
         x = np.minimum(x, knots[i + 1])
     x = np.where(y == low_level, low, x)
     if not feature.is_bounded:
