@@ -141,8 +141,10 @@ class KDE1D:
     @cached_property
     def _maps(self) -> PackedMaps:
         """The cdf as the map of one column."""
-        kernel, bandwidth = self._integral.kernel, self._integral.bandwidth
-        return PackedMaps.pack([build_map(self._scaled, kernel, bandwidth, MapOptions(target="cdf"))])
+        kernel, bandwidth, scaled = self._integral.kernel, self._integral.bandwidth, self._scaled
+        if scaled.is_exact:  # values that are tiny beside the range may have become equal
+            scaled = Sketch.exact(scaled.keys.astype(float), scaled.moments[:, 0])
+        return PackedMaps.pack([build_map(scaled, kernel, bandwidth, MapOptions(target="cdf"))])
 
     def _evaluate(self, x: ArrayLike) -> tuple[Float64Array, Float64Array]:
         points = np.asarray(x, dtype=float)
