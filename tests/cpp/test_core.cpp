@@ -310,10 +310,66 @@ void test_fit() {
     }
 }
 
+// Maps of the kernel cdf and of its normal score: within their bounds of the direct sums, also beyond the extremes, and back.
+void test_open_fit() {
+    const std::vector<double> alphas{1.0, 0.0, 1e-9, 0.05, scott, 1.0};
+    for (const std::size_t n_rows : {std::size_t{2}, std::size_t{300}, std::size_t{6000}})
+        for (const Kernel& kernel : {gaussian, polyexp})
+            for (const Target target : {Target::cdf, Target::score})
+                for (const double most : {infinity, 9.0}) {
+                    std::vector<double> table = some_table(n_rows);
+                    const MapOptions options{kernel, most, 5e-7, target, true, -1, 3};
+                    TableFit<const double> fit({table.data(), n_rows, 6, 6, 1}, nullptr, {alphas.data(), options});
+                    fit.run(2);
+                    Packed packed;
+                    for (const auto& column : fit.columns) packed.add(column.map);
+                    std::vector<double> at, out, back;
+                    for (int k = -400; k <= 400; ++k) at.insert(at.end(), 6, 0.02 * k);
+                    for (const double far : {1e3, 1e300, 1.7e308}) at.insert(at.end(), 6, far);
+                    out.resize(at.size());
+                    back.resize(at.size());
+                    const std::size_t n = at.size() / 6;
+                    const ArrayView<const double> from{at.data(), n, 6, 6, 1}, levels{out.data(), n, 6, 6, 1};
+                    CHECK(map_columns<true>(packed.view(), from, columns_of(out, 6), OutOfRange::nan, 2) == 6);
+                    CHECK(map_columns<false>(packed.view(), levels, columns_of(back, 6), OutOfRange::clip, 2) == 6);
+                    const bool is_score = target == Target::score;
+                    bool fine = true, ascending = true;
+                    for (std::size_t k = 0; k < out.size(); ++k) {
+                        fine &= std::isfinite(out[k]) && std::isfinite(back[k]) && (is_score || (out[k] > -1 && out[k] < 3));
+                        ascending &= k < 6 || out[k] >= out[k - 6];
+                    }
+                    CHECK(fine);
+                    CHECK(ascending);
+                    CHECK(out[6 * 550 + 5] == (is_score ? 0 : 1));  // a constant, 3.0, is in the middle
+                    for (const std::size_t j : {std::size_t{0}, std::size_t{3}}) {
+                        if (most < infinity) CHECK(fit.columns[j].map.coefficients.size() <= 4 * 9 && fit.columns[j].map.knots.size() <= 9);
+                        const double bandwidth = fit.columns[j].map.bandwidth * kernel.scale;
+                        std::vector<double> column, weights(n_rows, 1.0), knots, lower(41), upper(41), density(41);
+                        for (std::size_t row = 0; row < n_rows; ++row) column.push_back(table[6 * row + j]);
+                        for (std::size_t k = 0; k < 41; ++k) knots.push_back(at[6 * 20 * k]);
+                        direct_sum(kernel.order, column, weights.data(), 1, 0.0, bandwidth, knots, lower.data(), density.data());
+                        for (double& value : column) value = -value;
+                        for (double& knot : knots) knot = -knot;
+                        direct_sum(kernel.order, column, weights.data(), 1, 0.0, bandwidth, knots, upper.data(), density.data());
+                        double worst = 0;
+                        for (std::size_t k = 0; k < 41; ++k) {
+                            const double a = lower[k] / static_cast<double>(n_rows), b = upper[k] / static_cast<double>(n_rows);
+                            const double exact = is_score ? normal_score(a, b) : -1 + 4 * a;
+                            if (!is_score || std::fabs(exact) <= largest_score)
+                                worst = std::max(worst, std::fabs(exact - out[6 * 20 * k + j]));
+                        }
+                        CHECK(worst <= fit.columns[j].map.error + 1e-10);
+                        CHECK(n_rows == 2 || most < infinity || worst <= (is_score ? 1e-5 : 4e-6));
+                    }
+                }
+    CHECK(std::fabs(normal_score(0.975, 0.025) - 1.959963984540054) < 1e-14 && normal_score(0.5, 0.5) == 0);
+    CHECK(std::fabs(normal_score(1e-300, 1) + 37.0471) < 1e-4);
+}
+
 // Positions and contents that no fit makes lead to some result, and never outside of the arrays.
-void test_hostile_lookups() {
+void check_hostile_lookups(Target target) {
     std::vector<double> table = some_table(300);
-    TableFit<const double> fit({table.data(), 300, 6, 6, 1}, nullptr, {some_alphas.data(), {gaussian, infinity, 5e-7}});
+    TableFit<const double> fit({table.data(), 300, 6, 6, 1}, nullptr, {some_alphas.data(), {gaussian, infinity, 5e-7, target}});
     fit.run(1);
     Packed right;
     for (const auto& column : fit.columns) right.add(column.map);
@@ -332,7 +388,8 @@ void test_hostile_lookups() {
         const ArrayView<const double> from{given.data(), hostile.size(), 6, 6, 1};
         for (const auto policy : {OutOfRange::clip, OutOfRange::linear, OutOfRange::nan}) {
             CHECK(map_columns<true>(packed.view(), from, columns_of(out, 6), policy, 2) == 0);  // column 0 holds infinity
-            for (const double level : out) CHECK(trial > 0 || policy != OutOfRange::clip || level != level || (level >= 0 && level <= 1));
+            for (const double level : out)
+                CHECK(trial > 0 || policy != OutOfRange::clip || target == Target::score || level != level || (level >= 0 && level <= 1));
             CHECK(map_columns<false>(packed.view(), from, columns_of(out, 6), policy, 2) == 0);
             // The same values as those of a sparse matrix, row by row.
             std::vector<double> expected(given.size()), stored(given.size());
@@ -346,6 +403,10 @@ void test_hostile_lookups() {
                 [&] { map_stored<false>(packed.view(), features.data(), given.data(), stored.data(), given.size(), policy, 2); }));
         }
     }
+}
+
+void test_hostile_lookups() {
+    for (const Target target : {Target::bounded, Target::cdf, Target::score}) check_hostile_lookups(target);
 }
 
 void test_partitions() {
@@ -388,6 +449,7 @@ int main() {
         {"scan", test_scan},           {"fill", test_fill},
         {"cells", test_cells},         {"integrate", test_integrate},
         {"cubics", test_cubics},       {"fit", test_fit},
+        {"open fit", test_open_fit},
         {"lookup", test_hostile_lookups}, {"partitions", test_partitions},
         {"levels", test_levels},       {"modes and labels", test_modes_and_labels},
     };
