@@ -1,14 +1,17 @@
-"""KDITransformer against the direct sum: values, order, ends, the way back; by fit, chunks and sketches."""
+"""KDITransformer against the direct sum: values, order, ends, the way back; fit, chunks and sketches; all options."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtri
 
 import kdi
-from fuzz.checks import DATA_ERRORS, DirectSum, documented
+from fuzz.checks import DATA_ERRORS, ROUNDING, DirectSum, documented
 from fuzz.decoder import LARGEST, Column, Decoder, beside
+
+LARGEST_SCORE = 6.0  # as far as bounds of normal scores hold
 
 
 def check(data: bytes) -> None:
@@ -29,6 +32,21 @@ def check(data: bytes) -> None:
         column = table[:, 0].astype(float)
         _fit(decoder, model, table, weights, way)
         check_model(decoder, model, column, weights, alpha, **kernel)
+    if not decoder:
+        return
+    options = _options(decoder)
+    model = kdi.KDITransformer(alpha, **kernel, **options, max_knots=max_knots, out_of_range=out_of_range)
+    with documented(*DATA_ERRORS, *([] if options["bounded"] else [r"alpha must be finite if bounded=False"])):
+        _fit(decoder, model, table, weights, way)
+        check_options(decoder, model, column, weights, alpha, **kernel)
+
+
+def _options(decoder: Decoder) -> dict[str, Any]:
+    """Return options of which one at least is not the default."""
+    output = decoder.choice(["normal", "uniform"])
+    ends = decoder.choice([(0, 1), (-1, 1), (0, 1e-3), (-1e9, 1e6)]) if output == "uniform" else (0, 1)
+    chosen = {"bounded": decoder.choice([False, False, True]), "spread": decoder.choice(["std", "robust"])}
+    return {"output_distribution": output, "feature_range": ends, **chosen}
 
 
 def _beside(decoder: Decoder, column: Column, n_columns: int) -> Column:
@@ -123,3 +141,63 @@ def _check_inverse(model: Any, transform: Any, low: float, high: float, bound: f
     below, above = (np.clip(np.nextafter(back, end), low, high) for end in (-LARGEST, LARGEST))
     met = (transform(below) <= levels + 1e-9) & (transform(above) >= levels - 1e-9)
     assert met.all(), f"T of the way back is not the level, {levels[~met][:3]}"
+
+
+def check_options(
+    decoder: Decoder, model: Any, column: Column, weights: Column | None, alpha: Any, kernel: str, order: int
+) -> None:
+    """Check the first column of a model with bounded=False, another spread or another range."""
+    exact = DirectSum.of(column, weights, alpha, kernel, order)
+    if not len(exact.points):
+        return
+    floor, ceiling = model.feature_range
+    is_score = model.output_distribution == "normal"
+    if is_score:
+        floor, ceiling = -np.inf, np.inf
+    low, high = exact.points[0], exact.points[-1]
+    at = np.unique(np.r_[decoder.points(exact.points), -LARGEST, LARGEST, beside(np.array([low, high]))])
+
+    def apply(method: Any, numbers: Column) -> Column:
+        return np.asarray(method(np.repeat(numbers[:, None], model.n_features_in_, axis=1))[:, 0])
+
+    result = apply(model.transform, at)
+    inside = (at >= low) & (at <= high) if model.out_of_range == "nan" and model.bounded else np.full(len(at), True)
+    assert np.isfinite(result[inside]).all(), "finite"
+    assert (np.diff(result[inside]) >= (-1e-14 if is_score and model.bounded else 0)).all(), "never decreases"
+    bound = float(model.error_bound_[0])
+    assert bound >= 0, f"bound is {bound}"
+    if model.bounded:
+        found = result[(at >= low) & (at <= high)]
+        if not is_score:
+            assert ((found >= floor) & (found <= ceiling)).all(), "within the range"
+            assert low == high or (found[0], found[-1]) == (floor, ceiling), "the ends"
+        return
+    assert ((result > floor) & (result < ceiling)).all(), "strictly within the limits"
+    back = apply(model.inverse_transform, result)
+    assert np.isfinite(back).all(), "a finite way back"
+    below, above = (np.clip(np.nextafter(back, end), -LARGEST, LARGEST) for end in (-LARGEST, LARGEST))
+    slack = 1e-9 * (np.maximum(abs(result), 1) if is_score else ceiling - floor)
+    with np.errstate(over="ignore"):
+        met = (apply(model.transform, below) <= result + slack) & (apply(model.transform, above) >= result - slack)
+    assert met.all(), f"the way back from {result[~met][:3]} leads to {back[~met][:3]}"
+    bandwidth = float(model.bandwidth_[0])
+    if not 1e-300 < bandwidth < 1e300 or not exact.relative_spread > 1e-12 or not bound < np.inf:
+        return
+    with np.errstate(over="ignore"):
+        near = (at > low - np.float64(100 * bandwidth)) & (at < high + np.float64(100 * bandwidth))
+        exact.factor = bandwidth / exact.length / exact.relative_spread  # a robust spread may be smaller
+    if not near.any() or not 0 < exact.factor < np.inf:
+        return
+    positions = 2.0**-52 * abs(at[near]).max() / bandwidth
+    lower, upper = exact.cdf(at[near]), exact.sf(at[near])
+    if is_score:
+        score = ndtri(np.minimum(lower, upper))
+        expected = np.where(lower < upper, score, -score)
+        error = np.where(abs(expected) <= LARGEST_SCORE, abs(result[near] - expected), 0)
+        allowance = 1e-9 + 10 * positions
+    else:
+        stretch = ceiling - floor
+        expected = np.where(lower < upper, floor + stretch * lower, ceiling - stretch * upper)
+        error = abs(result[near] - expected)
+        allowance = (ROUNDING + positions) * stretch + 1e-15 * max(abs(floor), abs(ceiling))
+    assert error.max() <= bound + allowance, f"error {error.max():.3g} beyond bound {bound:.3g} + {allowance:.3g}"
