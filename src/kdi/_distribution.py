@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -19,6 +20,7 @@ from kdi._utils.typing import BandwidthRule, Float64Array, KernelName, Spread
 from kdi._utils.validation import as_column, as_weights, check_some_weight, check_spread
 
 MIN_BANDWIDTH = 1e-290  # in units of the range: distances in units of a smaller bandwidth would overflow
+LARGEST_NEGATIVE = -5e-324
 REACH = 1e4  # bandwidths beyond which no kernel has any weight that a float64 can show
 
 
@@ -144,6 +146,9 @@ class KDE1D:
         kernel, bandwidth, scaled = self._integral.kernel, self._integral.bandwidth, self._scaled
         if scaled.is_exact:  # values that are tiny beside the range may have become equal
             scaled = Sketch.exact(scaled.keys.astype(float), scaled.moments[:, 0])
+        elif scaled.keys[0] < 0:  # an extreme below 0 that underflows stays in its cell
+            maximum = scaled.maximum if scaled.keys[-1] >= 0 else min(scaled.maximum, LARGEST_NEGATIVE)
+            scaled = replace(scaled, minimum=min(scaled.minimum, LARGEST_NEGATIVE), maximum=maximum)
         return PackedMaps.pack([build_map(scaled, kernel, bandwidth, MapOptions(target="cdf"))])
 
     def _evaluate(self, x: ArrayLike) -> tuple[Float64Array, Float64Array]:
