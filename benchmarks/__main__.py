@@ -17,6 +17,7 @@ from benchmarks import (
     paths,
     scaling,
     shares,
+    sparse,
     speed,
     start,
     stream,
@@ -30,7 +31,7 @@ BENCHMARKS: dict[str, ModuleType] = {
     module.__name__.rpartition(".")[2]: module
     for module in (
         *(speed, shares, options, memory, start, scaling, threads),
-        *(paths, correlation, clustering, stream, engines, explorer),
+        *(paths, correlation, clustering, sparse, stream, engines, explorer),
     )
 }
 REPORTED = BENCHMARKS | {"cores": cores}  # which runs by itself, on another machine

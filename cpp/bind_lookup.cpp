@@ -8,6 +8,8 @@ namespace kdi {
 
 template <class Number>
 using Flat = nb::ndarray<const Number, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class Number>
+using Values = nb::ndarray<Number, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 // The arrays of packed maps, whose memory it keeps alive. Every access of `forward` and `inverse` stays within them: lengths,
 // ranges and the guide are checked here, and positions are limited there. Integers are copied, so that they stay what was
@@ -79,6 +81,35 @@ std::int64_t map_array(const PackedArrays& maps, Array2D<const Number> array, Ar
     return infinite_column < from.n_columns ? static_cast<std::int64_t>(infinite_column) : -1;
 }
 
+// Apply to each stored value of a sparse matrix the map of its column; return what `map_array` returns.
+template <bool Forward, class Number, class Index>
+std::int64_t map_stored_values(const PackedArrays& maps, Values<const Index> columns, Values<const Number> values, Values<Number> out,
+                               int out_of_range, int n_threads, bool to_scores) {
+    align(columns, values, out);
+    const std::size_t n = values.shape(0);
+    require(columns.shape(0) == n && out.shape(0) == n, "columns, values and out must have the same length");
+    require(out_of_range >= 0 && out_of_range <= 2, "out_of_range must be 0, 1 or 2");
+    require_threads(n_threads);
+    const auto policy = static_cast<OutOfRange>(out_of_range);
+    nb::gil_scoped_release release;
+    const std::size_t infinite_column =
+        map_stored<Forward>(maps.view, columns.data(), values.data(), out.data(), n, policy, n_threads, to_scores);
+    return infinite_column < maps.view.n_features ? static_cast<std::int64_t>(infinite_column) : -1;
+}
+
+template <class Number, class Index>
+void bind_stored(nb::module_& m) {
+    m.def("forward_stored", &map_stored_values<true, Number, Index>, nb::arg("maps"), nb::arg("columns").noconvert(),
+          nb::arg("values").noconvert(), nb::arg("out").noconvert(), nb::arg("out_of_range"), nb::arg("n_threads"),
+          nb::arg("to_scores") = false);
+    m.def(
+        "inverse_stored",
+        [](const PackedArrays& maps, Values<const Index> columns, Values<const Number> values, Values<Number> out, int out_of_range,
+           int n_threads) { return map_stored_values<false, Number, Index>(maps, columns, values, out, out_of_range, n_threads, false); },
+        nb::arg("maps"), nb::arg("columns").noconvert(), nb::arg("values").noconvert(), nb::arg("out").noconvert(), nb::arg("out_of_range"),
+        nb::arg("n_threads"));
+}
+
 template <class Number>
 void bind_maps(nb::module_& m) {
     m.def("forward", &map_array<true, Number>, nb::arg("maps"), nb::arg("array").noconvert(), nb::arg("out").noconvert(),
@@ -104,6 +135,10 @@ void bind_lookup(nb::module_& m) {
              nb::arg("guide").noconvert());
     bind_maps<double>(m);
     bind_maps<float>(m);
+    bind_stored<double, std::int32_t>(m);
+    bind_stored<double, std::int64_t>(m);
+    bind_stored<float, std::int32_t>(m);
+    bind_stored<float, std::int64_t>(m);
 }
 
 }  // namespace kdi

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <stdexcept>
 #include <type_traits>
 
 #include "array_view.hpp"
@@ -239,27 +240,66 @@ bool map_column(const Map& map, const Number* x, std::int64_t stride, Number* ou
     return infinite;
 }
 
+// Apply the map of feature j to n values; return whether one of them is infinite.
+template <bool Forward, class Number>
+bool map_feature(const PackedMaps& maps, std::size_t j, const Number* x, std::int64_t stride, Number* out, std::int64_t out_stride,
+                 std::size_t n, OutOfRange policy, bool to_scores) {
+    const auto apply = [&](const auto& map) { return map_column<Forward>(map, x, stride, out, out_stride, n, policy, to_scores); };
+    const auto kind = static_cast<MapKind>(maps.kind[j]);
+    return kind == MapKind::cubic    ? apply(CubicMap(maps, j))
+           : kind == MapKind::linear ? apply(LinearMap(maps, j))
+                                     : apply(ConstantMap(maps, j));
+}
+
+// The leftmost column of several threads.
+class LeftmostColumn {
+  public:
+    explicit LeftmostColumn(std::size_t n_columns) : column_(n_columns) {}
+
+    void add(std::size_t j) {
+        std::size_t leftmost = column_;
+        while (j < leftmost && !column_.compare_exchange_weak(leftmost, j)) {
+        }
+    }
+
+    std::size_t get() const { return column_; }
+
+  private:
+    std::atomic<std::size_t> column_;
+};
+
 // Apply the map of each column. Return the leftmost column that holds an infinite value, or the number of columns.
 template <bool Forward, class Number>
 std::size_t map_columns(const PackedMaps& maps, const ArrayView<const Number>& from, const ArrayView<Number>& to, OutOfRange policy,
                         int n_threads, bool to_scores = false) {
-    std::atomic<std::size_t> infinite_column{from.n_columns};
+    LeftmostColumn infinite(from.n_columns);
     parallel_for(from.n_rows, n_threads, [&](int, std::size_t begin, std::size_t end) {
         for_each_tile(from, 0, from.n_columns, begin, end, [&](std::size_t j, std::size_t row, std::size_t n) {
-            const auto apply = [&](const auto& map) {
-                return map_column<Forward>(map, from.column(j, row), from.row_stride, to.column(j, row), to.row_stride, n, policy,
-                                                   to_scores);
-            };
-            const auto kind = static_cast<MapKind>(maps.kind[j]);
-            const bool infinite = kind == MapKind::cubic    ? apply(CubicMap(maps, j))
-                                  : kind == MapKind::linear ? apply(LinearMap(maps, j))
-                                                            : apply(ConstantMap(maps, j));
-            std::size_t leftmost = infinite_column;
-            while (infinite && j < leftmost && !infinite_column.compare_exchange_weak(leftmost, j)) {
-            }
+            if (map_feature<Forward>(maps, j, from.column(j, row), from.row_stride, to.column(j, row), to.row_stride, n, policy, to_scores))
+                infinite.add(j);
         });
     });
-    return infinite_column;
+    return infinite.get();
+}
+
+// Apply to each stored value of a sparse matrix the map of its column; neighbours in one column are mapped together. Return the
+// leftmost column that holds an infinite value, or the number of columns.
+template <bool Forward, class Number, class Index>
+std::size_t map_stored(const PackedMaps& maps, const Index* columns, const Number* x, Number* out, std::size_t n, OutOfRange policy,
+                       int n_threads, bool to_scores = false) {
+    LeftmostColumn infinite(maps.n_features);
+    parallel_for(n, n_threads, [&](int, std::size_t begin, std::size_t end) {
+        for (std::size_t first = begin, last = begin; first < end; first = last) {
+            const Index column = columns[first];
+            while (last < end && columns[last] == column) ++last;
+            // Another thread may have changed the index since it was checked; the range must not depend on that.
+            last = std::max(last, first + 1);
+            const auto j = static_cast<std::size_t>(column);
+            if (column < 0 || j >= maps.n_features) throw std::invalid_argument("columns must be features of the maps");
+            if (map_feature<Forward>(maps, j, x + first, 1, out + first, 1, last - first, policy, to_scores)) infinite.add(j);
+        }
+    });
+    return infinite.get();
 }
 
 }  // namespace kdi

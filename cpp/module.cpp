@@ -7,7 +7,7 @@ namespace kdi {
 void bind_sketch(nanobind::module_&);    // scan, fill, accumulate, tally
 void bind_cells(nanobind::module_&);     // cut, doublings, widen, merge
 void bind_integral(nanobind::module_&);  // integrate, slopes, cubics
-void bind_lookup(nanobind::module_&);    // PackedMaps, forward, inverse
+void bind_lookup(nanobind::module_&);    // PackedMaps, forward, inverse, forward_stored, inverse_stored
 void bind_levels(nanobind::module_&);    // levels
 void bind_fit(nanobind::module_&);       // fit, build_maps
 void bind_clusters(nanobind::module_&);  // turning_points, assign, weights_between

@@ -334,6 +334,16 @@ void test_hostile_lookups() {
             CHECK(map_columns<true>(packed.view(), from, columns_of(out, 6), policy, 2) == 0);  // column 0 holds infinity
             for (const double level : out) CHECK(trial > 0 || policy != OutOfRange::clip || level != level || (level >= 0 && level <= 1));
             CHECK(map_columns<false>(packed.view(), from, columns_of(out, 6), policy, 2) == 0);
+            // The same values as those of a sparse matrix, row by row.
+            std::vector<double> expected(given.size()), stored(given.size());
+            map_columns<true>(packed.view(), from, columns_of(expected, 6), policy, 1);
+            std::vector<std::int32_t> features(given.size());
+            for (std::size_t k = 0; k < given.size(); ++k) features[k] = static_cast<std::int32_t>(k % 6);
+            CHECK(map_stored<true>(packed.view(), features.data(), given.data(), stored.data(), given.size(), policy, 2) == 0);
+            CHECK(std::memcmp(stored.data(), expected.data(), stored.size() * sizeof(double)) == 0);
+            features[trial % given.size()] = trial % 2 ? -1 : 6;
+            CHECK(throws<std::invalid_argument>(
+                [&] { map_stored<false>(packed.view(), features.data(), given.data(), stored.data(), given.size(), policy, 2); }));
         }
     }
 }

@@ -245,6 +245,35 @@ def test_the_leftmost_of_several_infinite_columns_is_returned(module, name):
     }
 
 
+@EVERY_TYPE
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("policy", [0, 1, 2])
+@pytest.mark.parametrize("name", ["forward", "inverse"])
+def test_stored_values_are_mapped_as_in_a_table(name, policy, index, dtype):
+    rng = np.random.default_rng(4)
+    sketches = [Sketch.from_values(column) for column in rng.lognormal(size=(4, 50))]
+    maps = [build_map(one, get_kernel("polyexp"), h) for one, h in zip(sketches, (0.0, 0.1, 1.0, np.inf), strict=True)]
+    maps += [
+        build_map(Sketch(), get_kernel("polyexp"), 1.0),
+        build_map(Sketch.from_values([3.0]), get_kernel("polyexp"), 1),
+    ]
+    table = rng.uniform(-1, 4, size=(700, len(maps))).astype(dtype)
+    table[rng.uniform(size=table.shape) < 0.1] = np.nan
+    rows, columns = np.nonzero(rng.uniform(size=table.shape) < 0.3)
+    order = np.argsort(columns, kind="stable") if index == np.int32 else slice(None)  # as in CSC, and as in CSR
+    rows, columns = rows[order], columns[order].astype(index)
+    for module in (_core, numpy_core):
+        packed, expected = module.PackedMaps(*PackedMaps.pack(maps).arrays), np.empty_like(table)
+        assert getattr(module, name)(packed, table, expected, policy, 1) == -1
+        for n_threads in (1, 3):
+            values = table[rows, columns]
+            assert getattr(module, f"{name}_stored")(packed, columns, values, values, policy, n_threads) == -1
+            assert_array_equal(values, expected[rows, columns])
+            values[[-1, 3]] = np.inf
+            found = getattr(module, f"{name}_stored")(packed, columns, values, values.copy(), policy, n_threads)
+            assert found == min(columns[-1], columns[3])
+
+
 @pytest.mark.slow
 def test_the_switch():
     code = "from kdi._numerics.backend import core; print(core.__name__)"

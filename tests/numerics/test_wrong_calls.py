@@ -152,6 +152,14 @@ CALLS = {
         "out_of_range": 0,
         "n_threads": 2,
     },
+    "forward_stored": lambda: {
+        "maps": packed_maps(),
+        "columns": np.array([0, 1, 1, 0, 1]),
+        "values": np.arange(5.0),
+        "out": np.empty(5),
+        "out_of_range": 0,
+        "n_threads": 2,
+    },
     "PackedMaps": map_arrays,
     "turning_points": lambda: {
         "positions": [np.arange(7.0), np.arange(3.0)],
@@ -175,6 +183,8 @@ CALLS = {
     },
 }
 CALLS["slopes"], CALLS["inverse"] = CALLS["integrate"], CALLS["forward"]
+CALLS["inverse_stored"] = CALLS["forward_stored"]
+STORED = ("forward_stored", "inverse_stored")
 
 ORDERS = [-1, -(2**31), 301, 2**31 - 1, 2**31, 2**80, 1.5, None]
 WRONG_NUMBERS = {
@@ -225,7 +235,16 @@ WRONG += [("merge", "moments", np.ones((7, n))) for n in (0, 1, 3, 5)]
 WRONG += [("cubics", "values", np.array(values)) for values in ([0.0, 0.5, 0.4], [0.0, 0.5], [])]
 WRONG += [("levels", "out", np.empty(shape)) for shape in ((29, 2), (31, 2), (30, 1), (30, 3), (0, 0))]
 WRONG += [(name, "out", np.empty(shape)) for name in ("forward", "inverse") for shape in ((29, 2), (30, 1), (30, 3))]
-WRONG += [(name, "maps", value) for name in ("forward", "inverse") for value in (None, 1)]
+WRONG += [(name, "maps", value) for name in ("forward", "inverse", *STORED) for value in (None, 1)]
+WRONG += [(name, argument, np.empty(n)) for name in STORED for argument in ("values", "out") for n in (0, 4, 6)]
+WRONG += [(name, argument, np.empty(10)[::2]) for name in STORED for argument in ("values", "out")]
+WRONG += [
+    (name, "columns", np.array(columns, dtype=dtype))
+    for name in STORED
+    for columns in ([0, 0, 0, 0, 2], [-1, 0, 0, 0, 0], [0] * 4, [0] * 6, [0, 2**31 - 1, 0, 0, 0])
+    for dtype in (np.int32, np.int64)
+]
+WRONG += [(name, "columns", np.zeros(5, dtype=dtype)) for name in STORED for dtype in (float, np.uint32, np.int16)]
 WRONG += [("levels", "alphas", np.array([1.0, value])) for value in (-1.0, -np.inf)]
 WRONG += [("fit", "alphas", np.array([1.0, value])) for value in (-0.5, -3.0, -np.inf)]
 WRONG += [("fit", "weights", np.where(np.arange(30) == 4, value, 1.0)) for value in (np.inf, np.nan)]

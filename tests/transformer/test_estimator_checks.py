@@ -231,7 +231,8 @@ def test_repr_and_html(table):
 def test_tags():
     tags = KDITransformer().__sklearn_tags__()
     assert tags.input_tags.allow_nan
-    assert not tags.input_tags.sparse
+    assert tags.input_tags.sparse
+    assert not KDITransformerCV().__sklearn_tags__().input_tags.sparse
     assert set(tags.transformer_tags.preserves_dtype) == {"float64", "float32"}
     assert not tags.target_tags.required
 

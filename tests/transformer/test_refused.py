@@ -5,7 +5,6 @@ import os
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse
 
 from kdi import KDITransformer
 
@@ -76,12 +75,6 @@ class TestRefused:
             model.fit(table)
         with pytest.raises((ValueError, TypeError), match=said):
             getattr(model, method)(bad)
-
-    @pytest.mark.parametrize("method", ["fit", "transform", "inverse_transform"])
-    def test_sparse(self, method, table):
-        model = KDITransformer().fit(table)
-        with pytest.raises((ValueError, TypeError), match=r"(?i)sparse"):
-            getattr(model, method)(sparse.csr_array(table))
 
     def test_text_in_a_frame_names_the_column(self):
         frame = pd.DataFrame({"age": [1.0, 2.0], "town": ["Bern", "Basel"]})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from functools import partial
+from itertools import pairwise
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -13,20 +14,22 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from kdi._clustering.bins import bin_edges, check_n_bins, interval_names, object_array, per_feature_values
-from kdi._clustering.queries import ArrayQueries, ColumnQueries, PartitionedQueries
+from kdi._clustering.queries import ArrayQueries, ColumnQueries, PartitionedQueries, SketchQueries, assign_clusters
 from kdi._clustering.saving import discretizer_from_json, discretizer_to_json
 from kdi._clustering.valleys import Pruning, Valleys, check_bandwidth, find_valleys, with_n_clusters
 from kdi._integral.bandwidth import alpha_factors
 from kdi._numerics.backend import core
 from kdi._numerics.kernels import get_kernel
 from kdi._sketch.partitions import PartitionedTable, TableSummary
+from kdi._sketch.sparse import StoredColumns
 from kdi._tables.arrow_partitions import ArrowPartitions
 from kdi._tables.sources import is_source
 from kdi._tables.streams import transform_source
 from kdi._utils.errors import TableError
 from kdi._utils.public import public_in
+from kdi._utils.sparse import as_sparse_table, check_zeros, stored_columns
 from kdi._utils.threads import count_threads
-from kdi._utils.typing import Float64Array, FloatArray, KernelName
+from kdi._utils.typing import Float64Array, FloatArray, KernelName, SparseMatrix
 from kdi._utils.validation import (
     as_table,
     as_weights,
@@ -141,7 +144,7 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), or a stream as in `KDITransformer.fit`
+        X : array-like or sparse matrix of shape (n_samples, n_features), or a stream as in `KDITransformer.fit`
         y : ignored
         sample_weight : array-like of shape (n_samples,), or the name of a column of a stream, optional
             A weight of 2 repeats a row, a weight of 0 removes it; the sum of the weights is the sample size.
@@ -149,6 +152,8 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self._check_parameters()
         if is_source(X):
             return self._fit_partitions(ArrowPartitions(X, sample_weight, n_jobs=self.n_jobs))
+        if sparse.issparse(X):
+            return self._fit_sparse(X, sample_weight)
         table = self._read(X, reset=True)
         weights = as_weights(sample_weight, len(table))
         check_some_weight(weights, "sample_weight")
@@ -160,13 +165,14 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), or a stream as in `fit`, if `encode` is "ordinal"
+        X : array-like of shape (n_samples, n_features)
+            If `encode` is "ordinal", also a stream as in `fit`, or a sparse matrix whose zeros are in the first bin.
 
         Returns
         -------
         ndarray or sparse matrix
-            Numbers of bins, of shape (n_samples, n_features), or one column per bin. For a stream, the type that
-            `KDITransformer.transform` returns.
+            Numbers of bins, of shape (n_samples, n_features), or one column per bin. For a sparse matrix, a matrix of
+            the same format; for a stream, the type that `KDITransformer.transform` returns.
         """
         check_is_fitted(self)
         self._check_parameters()
@@ -174,6 +180,8 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             if self.encode != "ordinal":
                 raise ValueError(f"encode must be 'ordinal' to transform a stream, got {self.encode!r}.")
             return transform_source(self, X)
+        if sparse.issparse(X):
+            return self._transform_sparse(X)
         table = self._read(X, reset=False)
         labels = np.empty(table.shape, dtype=np.int64)
         cuts = [edges[1:-1] for edges in self.bin_edges_]
@@ -267,6 +275,34 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
         check_feature_names(self, table.names, table.n_columns, reset=True)
         return self._fit_queries(PartitionedQueries(table, self._check_summary))
+
+    def _fit_sparse(self, X: Any, sample_weight: Any) -> Self:
+        table = as_sparse_table(self, X, reset=True)
+        weights = as_weights(sample_weight, table.shape[0])
+        check_some_weight(weights, "sample_weight")
+        columns = StoredColumns.from_matrix(table, weights)
+        check_finite(self, columns.stats.infinite_columns)
+        self._check_missing(np.flatnonzero(columns.missing))
+        return self._fit_queries(SketchQueries(list(columns.sketches()), count_threads(self.n_jobs, table.nnz)))
+
+    def _transform_sparse(self, X: Any) -> SparseMatrix:
+        """Number the bins of stored values; zeros that are not stored must be in bin 0."""
+        if self.encode != "ordinal":
+            raise ValueError(
+                f"encode must be 'ordinal' to transform a sparse X, got {self.encode!r}: one-hot columns hold a 1 for "
+                "every row and feature, as many numbers as X.toarray()."
+            )
+        table = as_sparse_table(self, X, reset=False)
+        check_finite(self, np.unique(stored_columns(table)[np.isinf(table.data)]))
+        self._check_missing(np.unique(stored_columns(table)[np.isnan(table.data)]))
+        cuts = [edges[1:-1] for edges in self.bin_edges_]
+        bins_of_zero = np.array([np.searchsorted(here, 0.0, side="right") for here in cuts], dtype=table.dtype)
+        check_zeros(self, table, bins_of_zero, "zeros stay zeros where they are in the first bin; or pass X.toarray()")
+        result = table.tocsc(copy=True)
+        for j, (start, stop) in enumerate(pairwise(result.indptr.tolist())):
+            labels = assign_clusters(result.data[start:stop], cuts[j])
+            result.data[start:stop] = np.where(labels < 0, self.n_bins_[j], labels)
+        return result.asformat(table.format)
 
     def _fit_queries(self, queries: ColumnQueries) -> Self:
         valleys = self._find_valleys(queries)
@@ -413,5 +449,6 @@ class KDIDiscretizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.missing == "bin"
+        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

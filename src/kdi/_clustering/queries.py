@@ -5,8 +5,8 @@ The queries are maps to T, sketches of T, the weight between cuts, and the media
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
@@ -19,6 +19,7 @@ from kdi._integral.levels import LEVEL_OPTIONS
 from kdi._integral.maps import ColumnMap, PackedMaps, forward, map_column
 from kdi._numerics.backend import core
 from kdi._numerics.kernels import Kernel
+from kdi._sketch.cells import cell_width_for
 from kdi._sketch.columns import ColumnStats, sketch_array
 from kdi._sketch.partitions import Chunk, MappedPartitions, PartitionedTable, TableSummary, sketch_for_alphas
 from kdi._sketch.sketch import Sketch
@@ -95,6 +96,49 @@ class ArrayQueries:
 
 
 @dataclass(frozen=True)
+class SketchQueries:
+    """Queries of columns whose distinct values are known, one exact sketch per column."""
+
+    sketches: Sequence[Sketch]
+    n_threads: int = 1
+
+    def fit(self, factors: Float64Array, kernel: Kernel, check_ranges: Check) -> FeatureMaps:
+        with np.errstate(over="ignore"):
+            check_ranges(np.array([sketch.maximum - sketch.minimum for sketch in self.sketches]))
+        alphas = resolve_factors(factors, np.array([sketch.weight for sketch in self.sketches]))
+        return build_features(self.sketches, alphas, kernel, LEVEL_OPTIONS, self.n_threads)[0]
+
+    def level_sketches(self, maps: PackedMaps, resolve: Resolve, kernel: Kernel, finer: float) -> list[Sketch]:
+        alphas = resolve(np.array([sketch.weight for sketch in self.sketches]))
+        result = []
+        for sketch, column_map, alpha in zip(self.sketches, maps, alphas.tolist(), strict=True):
+            levels = Sketch.sorted(map_column(column_map, _values(sketch)), sketch.moments[:, 0])
+            levels = replace(levels, count=sketch.count, missing=sketch.missing)
+            width = cell_width_for(kernel, alpha * levels.std, levels.range) / finer
+            result.append(levels.coarsened_to_width(width) if levels.count else levels)
+        return result
+
+    def weights_between(self, cuts: list[Float64Array]) -> list[Float64Array]:
+        return [
+            np.bincount(assign_clusters(_values(sketch), here), sketch.moments[:, 0], len(here) + 1).astype(float)
+            for sketch, here in zip(self.sketches, cuts, strict=True)
+        ]
+
+    def medians(self, cuts: list[Float64Array]) -> list[Float64Array]:
+        return [
+            _medians(_values(sketch), sketch.moments[:, 0], here)
+            for sketch, here in zip(self.sketches, cuts, strict=True)
+        ]
+
+    @property
+    def alphas_per_pass(self) -> int:
+        return 1
+
+    def select(self, columns: list[int]) -> SketchQueries:
+        return SketchQueries([self.sketches[j] for j in columns], self.n_threads)
+
+
+@dataclass(frozen=True)
 class PartitionedQueries:
     """Queries of a partitioned table; `check` raises if it cannot take what the first pass found."""
 
@@ -125,6 +169,11 @@ class PartitionedQueries:
     def select(self, columns: list[int]) -> PartitionedQueries:
         selected = MappedPartitions(self.table, partial(_select, indices=columns), len(columns))
         return PartitionedQueries(selected, self.check)
+
+
+def _values(sketch: Sketch) -> Float64Array:
+    """Return the distinct values of an exact sketch."""
+    return np.asarray(sketch.keys, dtype=float)
 
 
 def _to_levels(columns: list[FloatArray], maps: list[ColumnMap]) -> list[FloatArray]:

@@ -13,6 +13,7 @@ from functools import partial
 import numpy as np
 
 from kdi._integral.bandwidth import resolve_factors
+from kdi._integral.duplicates import build_distinct
 from kdi._integral.maps import DEFAULT_OPTIONS, ColumnMap, MapOptions, PackedMaps
 from kdi._numerics.backend import IS_COMPILED, core
 from kdi._numerics.kernels import Kernel
@@ -147,14 +148,14 @@ class DeferredFeatures:
         return self.built
 
     def _build(self) -> tuple[FeatureMaps, Sequence[Sketch]]:
-        return build_features(
-            self.sketches,
-            self.alphas,
-            self.kernel,
-            self.options,
+        build = partial(
+            build_features,
+            kernel=self.kernel,
+            options=self.options,
             n_threads=count_threads(self.n_jobs, _work(self.sketches)),
             merge=self.merge,
         )
+        return build_distinct(self.sketches, self.alphas, build)
 
 
 def _work(sketches: Sequence[Sketch]) -> int:

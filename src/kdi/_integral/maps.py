@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from kdi._numerics.backend import core
 from kdi._numerics.kernels import Kernel
-from kdi._utils.typing import Float64Array, FloatArray, Int64Array, OutOfRange
+from kdi._utils.typing import Float64Array, FloatArray, Indices, Int64Array, OutOfRange
 
 KNOT_TOLERANCE = 5e-7  # what the knots may contribute to the error of T: with the cells, the whole stays below 1e-6
 MAX_INTERVALS = 2**18  # 32 bytes each; knots parallel to the cells may be up to twice as many
@@ -208,6 +208,12 @@ class PackedMaps(Sequence[ColumnMap]):
         """The arrays as an object of the numeric core, which has checked them."""
         return core.PackedMaps(*self.arrays)
 
+    def take(self, columns: Int64Array) -> PackedMaps:
+        """Return the maps of some columns, which may repeat; they share the arrays of their knots."""
+        shared = ("coefficients", "knots", "levels", "guide")
+        names = [one.name for one in fields(self) if one.name not in shared]
+        return replace(self, **{name: getattr(self, name)[columns] for name in names})
+
     def __getstate__(self) -> dict[str, Any]:
         return {one.name: getattr(self, one.name) for one in fields(self)}  # without cached properties
 
@@ -304,6 +310,33 @@ def inverse(
 ) -> int:
     """Write to `out` the values at which T takes the given levels; return what `forward` returns."""
     return int(core.inverse(PackedMaps.pack(maps).in_core, table, out, OUT_OF_RANGE[out_of_range], n_threads))
+
+
+def forward_stored(
+    maps: PackedMaps,
+    columns: Indices,
+    values: FloatArray,
+    out: FloatArray,
+    out_of_range: OutOfRange,
+    n_threads: int = 1,
+    *,
+    to_scores: bool = False,
+) -> int:
+    """Write T of each stored value of a sparse matrix to `out`, or its score; return what `forward` returns."""
+    policy = OUT_OF_RANGE[out_of_range]
+    return int(core.forward_stored(maps.in_core, columns, values, out, policy, n_threads, to_scores))
+
+
+def inverse_stored(
+    maps: PackedMaps,
+    columns: Indices,
+    values: FloatArray,
+    out: FloatArray,
+    out_of_range: OutOfRange,
+    n_threads: int = 1,
+) -> int:
+    """Write to `out` the values at which T takes the stored levels; return what `forward` returns."""
+    return int(core.inverse_stored(maps.in_core, columns, values, out, OUT_OF_RANGE[out_of_range], n_threads))
 
 
 def map_column(column_map: ColumnMap, column: FloatArray) -> Float64Array:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kdi._utils.typing import Float64Array, FloatArray, Int64Array
+from kdi._utils.typing import Float64Array, FloatArray, Indices, Int64Array
 
 Keys = Float64Array | Int64Array  # the distinct values of a sketch, or the indices of its cells
 
@@ -94,6 +94,18 @@ def forward(
     maps: PackedMaps, array: FloatArray, out: FloatArray, out_of_range: int, n_threads: int, to_scores: bool = False
 ) -> int: ...
 def inverse(maps: PackedMaps, array: FloatArray, out: FloatArray, out_of_range: int, n_threads: int) -> int: ...
+def forward_stored(
+    maps: PackedMaps,
+    columns: Indices,
+    values: FloatArray,
+    out: FloatArray,
+    out_of_range: int,
+    n_threads: int,
+    to_scores: bool = False,
+) -> int: ...
+def inverse_stored(
+    maps: PackedMaps, columns: Indices, values: FloatArray, out: FloatArray, out_of_range: int, n_threads: int
+) -> int: ...
 def levels(
     array: Float64Array,
     weights: Float64Array | None,

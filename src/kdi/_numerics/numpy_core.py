@@ -14,7 +14,7 @@ import numpy as np
 
 from kdi._numerics.direct_sum import cell_sum
 from kdi._numerics.kernels import Kernel
-from kdi._numerics.numpy_lookup import PackedMaps, forward, inverse
+from kdi._numerics.numpy_lookup import PackedMaps, forward, forward_stored, inverse, inverse_stored
 from kdi._utils.typing import Float64Array, FloatArray, Int64Array
 from kdi._utils.validation import valid_values
 
@@ -27,8 +27,10 @@ __all__ = [
     "doublings",
     "fill",
     "forward",
+    "forward_stored",
     "integrate",
     "inverse",
+    "inverse_stored",
     "levels",
     "merge",
     "scan",

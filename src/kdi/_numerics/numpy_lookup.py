@@ -1,4 +1,7 @@
-"""NumPy twins of the maps of the compiled core: `PackedMaps`, `forward` and `inverse` (cpp/lookup.hpp)."""
+"""NumPy twins of the maps of the compiled core (cpp/lookup.hpp).
+
+`PackedMaps`, `forward` and `inverse`, and these two for the stored values of sparse matrices.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from kdi._utils.typing import Float64Array, FloatArray, Int64Array
+from kdi._utils.typing import Float64Array, FloatArray, Indices, Int64Array
 
 BLOCK_ROWS = 2**16  # rows of a column that are mapped at once, to bound the temporary arrays
 CUBIC, LINEAR, CONSTANT, EMPTY = range(4)  # the kinds of maps: see packed.hpp
@@ -103,21 +106,60 @@ def forward(
 
     With `to_scores`, levels from 0 to 1 are turned into normal scores.
     """
-    return _map_columns(_forward_to_scores if to_scores else _forward, maps, array, out, out_of_range)
+    return _map_columns(_forward_to_scores if to_scores else _forward, maps.features, array, out, out_of_range)
 
 
 def inverse(maps: PackedMaps, array: FloatArray, out: FloatArray, out_of_range: int, n_threads: int) -> int:
     """Map each column back to `out`; return what `forward` returns."""
-    return _map_columns(_inverse, maps, array, out, out_of_range)
+    return _map_columns(_inverse, maps.features, array, out, out_of_range)
 
 
-def _map_columns(function: Any, maps: PackedMaps, array: FloatArray, out: FloatArray, out_of_range: int) -> int:
-    if not array.shape == out.shape == (len(array), len(maps.features)):
+def forward_stored(
+    maps: PackedMaps,
+    columns: Indices,
+    values: FloatArray,
+    out: FloatArray,
+    out_of_range: int,
+    n_threads: int,
+    to_scores: bool = False,
+) -> int:
+    """Map each stored value of a sparse matrix by its column's map; return what `forward` returns."""
+    return _map_stored(_forward_to_scores if to_scores else _forward, maps, columns, values, out, out_of_range)
+
+
+def inverse_stored(
+    maps: PackedMaps, columns: Indices, values: FloatArray, out: FloatArray, out_of_range: int, n_threads: int
+) -> int:
+    """Map each stored value of a sparse matrix back by its column's map; return what `forward` returns."""
+    return _map_stored(_inverse, maps, columns, values, out, out_of_range)
+
+
+def _map_stored(
+    function: Any, maps: PackedMaps, columns: Indices, values: FloatArray, out: FloatArray, out_of_range: int
+) -> int:
+    if not columns.shape == values.shape == out.shape == (len(values),):
+        raise ValueError("columns, values and out must have the same length")
+    if len(columns) and not (columns.min() >= 0 and columns.max() < len(maps.features)):
+        raise ValueError("columns must be features of the maps")
+    order = np.argsort(columns, kind="stable")
+    found, first = np.unique(columns[order], return_index=True)
+    infinite_column = -1
+    for j, places in zip(found.tolist(), np.split(order, first[1:]), strict=True):
+        result = np.empty((len(places), 1), dtype=out.dtype)
+        feature = [maps.features[j]]
+        infinite = _map_columns(function, feature, values[places][:, None], result, out_of_range)
+        infinite_column = j if infinite_column < 0 <= infinite else infinite_column
+        out[places] = result[:, 0]
+    return infinite_column
+
+
+def _map_columns(function: Any, features: list[_Feature], array: FloatArray, out: FloatArray, out_of_range: int) -> int:
+    if not array.shape == out.shape == (len(array), len(features)):
         raise ValueError("array, out and the maps must have the same shape")
     if out_of_range not in (0, 1, 2):
         raise ValueError("out_of_range must be 0, 1 or 2")
     infinite_column = -1
-    for j, feature in enumerate(maps.features):
+    for j, feature in enumerate(features):
         for start in range(0, len(array), BLOCK_ROWS):
             values = array[start : start + BLOCK_ROWS, j].astype(float)
             if infinite_column < 0 and np.isinf(values).any():

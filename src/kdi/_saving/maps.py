@@ -47,6 +47,8 @@ UNIT_LEVELS = dict(zip(LEVELS, (0.0, 1.0, 0.0, 1.0), strict=True))  # of maps of
 
 def maps_to_json(maps: PackedMaps) -> dict[str, Any]:
     """Convert the maps of all features to JSON; what follows from the other arrays is left out."""
+    if int(maps.n_knots.sum()) != len(maps.coefficients) + len(maps.knots):  # columns that share a map
+        maps = PackedMaps.pack(list(maps))
     numbers = {name: json_numbers(getattr(maps, name)) for name in PER_FEATURE}
     arrays = {name: json_numbers(getattr(maps, name)) for name in ("coefficients", "knots", "levels")}
     return {"kind": [KINDS[kind] for kind in maps.kind], "n_knots": maps.n_knots.tolist()} | numbers | arrays

@@ -2,7 +2,7 @@
 
 Rows are kept as they come until there are as many as the sketches have values or cells; only then, or when a sketch is
 asked for, are they sketched together. A small batch costs little more than a copy, and a table of n rows takes no more
-than O(n log n) time, however it is divided.
+than O(n log n) time, however it is divided. Of sparse batches, the stored values count instead of the rows.
 """
 
 from __future__ import annotations
@@ -11,15 +11,17 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Self, overload
 
 import numpy as np
+from scipy.sparse import issparse
 
 from kdi._numerics.kernels import Kernel
-from kdi._sketch.cells import capacity_for
+from kdi._sketch.cells import MAX_TABLE_CELLS, MIN_COLUMN_CELLS, capacity_for
 from kdi._sketch.columns import scan_columns
 from kdi._sketch.partitions import ArrayPartitions, PartitionedTable, TableSummary, row_blocks, sketch_reducer
 from kdi._sketch.sketch import Sketch
-from kdi._utils.typing import Float64Array, FloatArray
+from kdi._sketch.sparse import StoredColumns, stack_rows
+from kdi._utils.typing import Float64Array, FloatArray, SparseMatrix
 
-Rows = tuple[FloatArray, Float64Array | None]
+Rows = tuple[FloatArray | SparseMatrix, Float64Array | None]
 
 
 class BatchedSketches(Sequence[Sketch]):
@@ -51,7 +53,9 @@ class BatchedSketches(Sequence[Sketch]):
     def __init__(self, sketches: Sequence[Sketch], kernel: Kernel, alphas: Float64Array, n_jobs: int | None) -> None:
         self._key = kernel, alphas.tolist(), n_jobs
         self._summarise, self._merge = sketch_reducer(kernel, alphas, n_jobs)
-        self._least_rows = max(capacity_for(kernel, alpha, len(alphas)).cells for alpha in set(alphas.tolist()))
+        found = {alpha: capacity_for(kernel, alpha, len(alphas)) for alpha in set(alphas.tolist())}
+        self._capacities = [found[alpha] for alpha in alphas.tolist()]
+        self._least_rows = max(capacity.cells for capacity in found.values())
         self.infinite: list[int] = []
         self.n_rows = 0
         self.minimum, self.maximum = np.full(len(sketches), np.inf), np.full(len(sketches), -np.inf)
@@ -75,18 +79,19 @@ class BatchedSketches(Sequence[Sketch]):
             result._add_summary(batch.reduce(self._summarise, self._merge))
         return result
 
-    def _add_rows(self, table: FloatArray, weights: Float64Array | None) -> None:
-        stats = scan_columns(table, weights)
-        self.infinite, self.n_rows = stats.infinite_columns, len(table)
-        if self.infinite or not len(table):
+    def _add_rows(self, table: FloatArray | SparseMatrix, weights: Float64Array | None) -> None:
+        stats = StoredColumns.from_matrix(table, weights).stats if issparse(table) else scan_columns(table, weights)
+        self.infinite, self.n_rows = stats.infinite_columns, table.shape[0]
+        if self.infinite or not self.n_rows:
             return
+        size = _stored_per_column(table) if issparse(table) else len(table)
         self.minimum, self.maximum = np.fmin(self.minimum, stats.minimum), np.fmax(self.maximum, stats.maximum)
         with np.errstate(over="ignore"):  # an overflow is infinite, and refused
             self.weight = self.weight + stats.weight
-        if self._n_pending + len(table) >= self._limit:
+        if self._n_pending + size >= self._limit:
             self._set_sketched(self._merged((table, weights)))
         else:  # the caller may overwrite the arrays
-            self._append((table.copy(), None if weights is None else weights.copy()), len(table))
+            self._append((table.copy(), None if weights is None else weights.copy()), size)
 
     def _add_summary(self, summary: TableSummary) -> None:
         self.infinite, self.n_rows = np.flatnonzero(summary.infinite).tolist(), summary.n_rows
@@ -121,14 +126,23 @@ class BatchedSketches(Sequence[Sketch]):
         batches = self._batches[: self._n_batches]
         no_infinite = [0] * len(self)
         summaries = [TableSummary(one, no_infinite, 0) for one in [self._known, *batches] if isinstance(one, list)]
-        rows = [one for one in batches if isinstance(one, tuple)]
-        chunks = [_joined(rows)] if rows else []
-        if chunks or more:
-            summaries.append(self._summarise(chunk for block in (*chunks, *more) for chunk in row_blocks(*block)))
+        rows = [*(one for one in batches if isinstance(one, tuple)), *more]
+        sparse, dense = ([one for one in rows if issparse(one[0]) == kind] for kind in (True, False))
+        if sparse:
+            summaries.append(TableSummary(self._sketch_sparse(*_joined(sparse)), no_infinite, 0))
+        if dense:
+            # The last batch may be large, and is not copied.
+            blocks = [_joined(dense[:-1])] if len(dense) > 1 else []
+            chunks = (chunk for block in (*blocks, dense[-1]) for chunk in row_blocks(*block))
+            summaries.append(self._summarise(chunks))
         while len(summaries) > 1:
             summaries.sort(key=lambda one: -max(len(sketch) for sketch in one.sketches))
             summaries.append(self._merge(summaries.pop(), summaries.pop()))
         return summaries[0].sketches
+
+    def _sketch_sparse(self, table: SparseMatrix, weights: Float64Array | None) -> list[Sketch]:
+        sketches = StoredColumns.from_matrix(table, weights).sketches()
+        return [sketch.limited_to(capacity) for sketch, capacity in zip(sketches, self._capacities, strict=True)]
 
     def _sketches(self) -> list[Sketch]:
         if self._sketched is None:
@@ -152,9 +166,16 @@ class BatchedSketches(Sequence[Sketch]):
         return list, (list(self),)
 
 
+def _stored_per_column(table: SparseMatrix) -> int:
+    """Return how many values a column stores on average; many columns have less memory each."""
+    n_stored: int = table.nnz
+    return 1 + n_stored // min(int(table.shape[1]), MAX_TABLE_CELLS // MIN_COLUMN_CELLS)
+
+
 def _joined(rows: list[Rows]) -> Rows:
-    """Join batches of rows; those without weights have weight 1 beside those with."""
+    """Join batches of rows, all sparse or all dense; those without weights have weight 1 beside those with."""
     weights = None
     if any(mass is not None for _, mass in rows):
-        weights = np.concatenate([np.ones(len(table)) if mass is None else mass for table, mass in rows])
-    return np.concatenate([table for table, _ in rows]), weights
+        weights = np.concatenate([np.ones(table.shape[0]) if mass is None else mass for table, mass in rows])
+    tables = [table for table, _ in rows]
+    return stack_rows(tables) if issparse(tables[0]) else np.concatenate(tables), weights

@@ -71,6 +71,22 @@ class PackedSketches(Sequence[Sketch]):
             masses=_joined([sketch.moments[:, 0] for sketch in exact], np.empty(0)),
         )
 
+    def take(self, columns: Int64Array) -> PackedSketches:
+        """Return the sketches of some columns, which may repeat."""
+        names = ("minimum", "maximum", "counts", "missing", "keys", "exponents", "sizes")
+        per_column = {name: getattr(self, name)[columns] for name in names}
+        has_cells = self.keys[columns] == CELLS
+        cells, values = (
+            _places(self._starts[some], self.sizes[some]) for some in (columns[has_cells], columns[~has_cells])
+        )
+        return PackedSketches(
+            **per_column,
+            cells=self.cells[cells],
+            moments=self.moments[cells],
+            values=self.values[values],
+            masses=self.masses[values],
+        )
+
     @property
     def arrays(self) -> tuple[Any, ...]:
         """The arrays that the compiled core takes together."""
@@ -123,6 +139,12 @@ def are_exact(sketches: Sequence[Sketch]) -> NDArray[np.bool_]:
     if isinstance(sketches, PackedSketches):
         return np.asarray(sketches.keys != CELLS)
     return np.array([sketch.is_exact for sketch in sketches], dtype=bool)
+
+
+def _places(starts: Int64Array, sizes: Int64Array) -> Int64Array:
+    """Return the indices start, …, start + size - 1 of each pair, one after the other."""
+    before = np.cumsum(sizes) - sizes
+    return np.repeat(starts - before, sizes) + np.arange(int(sizes.sum()))
 
 
 def _joined(arrays: list[Any], empty: Any) -> Any:

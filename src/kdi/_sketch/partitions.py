@@ -31,7 +31,7 @@ from kdi._sketch.columns import ColumnStats, scan_columns, sketch_columns
 from kdi._sketch.sketch import Sketch
 from kdi._utils.errors import SourceChangedError, WeightsError
 from kdi._utils.threads import count_threads
-from kdi._utils.typing import Float64Array, FloatArray
+from kdi._utils.typing import Float64Array, FloatArray, SparseMatrix
 from kdi._utils.validation import NO_ROWS, check_finite
 
 Columns = list[FloatArray]  # one array of one dimension per column
@@ -190,9 +190,9 @@ def sketch_partitions(table: PartitionedTable) -> list[Sketch]:
 
 @dataclass(frozen=True)
 class ArrayPartitions:
-    """An array in memory as a table of one partition."""
+    """An array in memory as a table of one partition; `BatchedSketches` takes sparse ones too."""
 
-    table: FloatArray
+    table: FloatArray | SparseMatrix
     weights: Float64Array | None
     n_jobs: int | None = None
     names: list[str] | None = None

@@ -9,6 +9,7 @@ import inspect
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from numbers import Real
@@ -16,19 +17,33 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from scipy.special import ndtr, ndtri
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from kdi._integral.build import DeferredFeatures, FeatureMaps
-from kdi._integral.maps import LINEAR, OUT_OF_RANGE, ColumnMap, MapOptions, PackedMaps, Target, forward, inverse
+from kdi._integral.maps import (
+    LINEAR,
+    OUT_OF_RANGE,
+    ColumnMap,
+    MapOptions,
+    PackedMaps,
+    Target,
+    forward,
+    forward_stored,
+    inverse,
+    inverse_stored,
+)
 from kdi._numerics.kernels import Kernel, get_kernel
 from kdi._numerics.numpy_lookup import CLIPPED_SCORE
 from kdi._sketch.packed import PackedSketches
 from kdi._sketch.sketch import Sketch
 from kdi._tables.sources import is_source
+from kdi._transformer.sparse import map_sparse
 from kdi._utils.errors import TableError
+from kdi._utils.sparse import as_sparse_table
 from kdi._utils.threads import count_threads
 from kdi._utils.typing import Float64Array, FloatArray, KernelName, OutOfRange
 from kdi._utils.validation import (
@@ -79,32 +94,33 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), or a stream as in `KDITransformer.fit`
+        X : array-like or sparse matrix of shape (n_samples, n_features), or a stream as in `KDITransformer.fit`
+            In a sparse matrix, zeros that are not stored must stay zeros; an error names the columns where they do not.
 
         Returns
         -------
         ndarray of shape (n_samples, n_features), float32 for float32 input and float64 otherwise
-            For a pyarrow Table, a Table; for a polars LazyFrame, a LazyFrame; for other streams, a RecordBatchReader
-            that transforms batch by batch as it is read.
+            For a sparse matrix, a matrix of the same format, CSR or CSC; for a pyarrow Table, a Table; for a polars
+            LazyFrame, a LazyFrame; for other streams, a RecordBatchReader that transforms batch by batch as it is read.
         """
         if is_source(X):
             from kdi._tables.streams import transform_source
 
             return transform_source(self, X)
-        return self._apply_maps(X, partial(forward, to_scores=self._turns_into_scores))
+        return self._apply_maps(X, back=False)
 
     def inverse_transform(self, X: Any) -> Any:
         """Map transformed values back to the features.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), or a stream as in `transform`
+        X : array-like or sparse matrix of shape (n_samples, n_features), or a stream as in `transform`
         """
         if is_source(X):
             from kdi._tables.streams import table_function, transform_source
 
             return transform_source(self, X, table_function(self, "inverse_transform"))
-        return self._apply_maps(X, inverse, _from_normal if self._turns_into_scores else None)
+        return self._apply_maps(X, back=True)
 
     def transform_stream(self, source: Any, sink: Any, *, progress: bool = False) -> int:
         """Transform a table that need not fit in memory into a Parquet or CSV file.
@@ -275,17 +291,46 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 advice="divide the values first",
             )
 
-    def _apply_maps(self, X: Any, function: Callable[..., int], before: InPlace | None = None) -> FloatArray:
-        """Map a table by `function`, which is forward or inverse; `before` converts normal scores."""
-        features = self._get_maps()
-        maps = features.maps
+    def _apply_maps(self, X: Any, *, back: bool) -> Any:
+        """Map a table to levels or scores, or `back` to values."""
+        features, to_scores = self._get_maps(), self._turns_into_scores
         self._check_parameters()
         self._check_as_fitted(features.options)
-        table = as_table(self, X, reset=False)
+        function = inverse if back else partial(forward, to_scores=to_scores)
+        before = _from_normal if back and to_scores else None
+        # Levels may have lost the names that their features had, as in scikit-learn.
+        reader = self._without_names() if back and not hasattr(X, "columns") else self
+        if issparse(X):
+            stored = inverse_stored if back else partial(forward_stored, to_scores=to_scores)
+            return map_sparse(self, as_sparse_table(reader, X, reset=False), X, function, stored, before)
+        table = as_table(reader, X, reset=False)
         in_place = not self.copy and table is X and table.flags.writeable
         if in_place:  # else an error halfway would leave the user's table half overwritten
             check_finite(self, np.flatnonzero(np.isinf(table).any(axis=0)))
         out = table if in_place else np.empty_like(table)
+        self._map_values(table, out, function, before)
+        return out
+
+    def _without_names(self) -> Self:
+        """Return the transformer, fitted to features without names."""
+        if not hasattr(self, "feature_names_in_"):
+            return self
+        nameless = copy(self)
+        del nameless.feature_names_in_
+        return nameless
+
+    def _map_values(
+        self,
+        table: FloatArray,
+        out: FloatArray,
+        function: Callable[..., int],
+        before: InPlace | None = None,
+    ) -> None:
+        """Map an array to `out`, which may be the same memory; `before` converts normal scores.
+
+        Raise where the array holds infinite values.
+        """
+        maps = self._get_maps().maps
         n_threads = count_threads(self.n_jobs, table.size)
 
         def apply(values: FloatArray, result: FloatArray) -> None:
@@ -294,7 +339,7 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
         if before is None:
             apply(table, out)
-            return out
+            return
         # In blocks, as float64: scores near the ends need more digits than float32 has.
         height = max(1, NORMAL_BLOCK // table.shape[1])
         for start in range(0, len(table), height):
@@ -302,7 +347,6 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             before(block)
             apply(block, block)
             out[start : start + height] = block
-        return out
 
     def _check_parameters(self) -> Kernel:
         if self.output_distribution not in ("uniform", "normal"):

@@ -10,6 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils import Tags
 
 from kdi._integral.bandwidth import alpha_factors, resolve_factors
 from kdi._integral.build import fit_table
@@ -18,13 +20,15 @@ from kdi._sketch.batches import BatchedSketches
 from kdi._sketch.cells import LARGE_COUNT
 from kdi._sketch.columns import ColumnStats
 from kdi._sketch.sketch import Sketch
+from kdi._sketch.sparse import StoredColumns
 from kdi._tables.sources import is_source
 from kdi._transformer.base import BaseKDITransformer, check_open_alphas
 from kdi._utils.errors import WeightsError
 from kdi._utils.public import public_in
+from kdi._utils.sparse import as_sparse_table
 from kdi._utils.threads import count_threads
-from kdi._utils.typing import Float64Array, KernelName, OutOfRange, Spread
-from kdi._utils.validation import check_feature_names, check_finite
+from kdi._utils.typing import Float64Array, KernelName, OutOfRange, SparseMatrix, Spread
+from kdi._utils.validation import as_weights, check_feature_names, check_finite
 
 if TYPE_CHECKING:
     from kdi._sketch.partitions import MergeSummaries, PartitionedTable, SummariseChunks, TableSummary
@@ -68,7 +72,8 @@ class KDITransformer(BaseKDITransformer):
     n_jobs : int, optional
         Number of threads. None uses all free cores for large tables, and one inside a joblib worker.
     copy : bool, default=True
-        If False, `transform` and `inverse_transform` may overwrite an array of floats.
+        If False, `transform` and `inverse_transform` may overwrite an array of floats, or the values that a sparse
+        matrix stores.
 
     Attributes
     ----------
@@ -152,7 +157,9 @@ class KDITransformer(BaseKDITransformer):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), or a stream
+        X : array-like or sparse matrix of shape (n_samples, n_features), or a stream
+            In a sparse matrix, zeros that are not stored are values like others.
+
             A stream is anything with an Arrow stream (a pyarrow Table, RecordBatchReader or Dataset, a polars
             LazyFrame, a DuckDB relation), or the path of a Parquet or CSV file, a glob, or a list of these. It is read
             batch by batch; a second time only if the bandwidth needs narrower cells than one reading could keep.
@@ -166,6 +173,8 @@ class KDITransformer(BaseKDITransformer):
 
             return self._fit_partitions(ArrowPartitions(X, sample_weight, n_jobs=self.n_jobs))
         table, weights = self._read_anew(X, sample_weight)
+        if issparse(table):
+            return self._fit_sparse(table, weights, kernel)
         n_threads = count_threads(self.n_jobs, table.size)
         names = getattr(self, "feature_names_in_", None)
         sketches, maps = fit_table(
@@ -189,7 +198,9 @@ class KDITransformer(BaseKDITransformer):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), or a stream
+        X : array-like or sparse matrix of shape (n_samples, n_features), or a stream
+            In a sparse matrix, zeros that are not stored are values like others.
+
             A stream is anything with an Arrow stream (a pyarrow Table, RecordBatchReader or Dataset, a polars
             LazyFrame, a DuckDB relation), or the path of a Parquet or CSV file, a glob, or a list of these. It is read
             batch by batch.
@@ -301,6 +312,19 @@ class KDITransformer(BaseKDITransformer):
         alphas = self._resolve_alpha(np.full(table.n_columns, LARGE_COUNT))
         return sketch_reducer(get_kernel(self.kernel, self.order), alphas, table.n_jobs)
 
+    def _fit_sparse(self, table: SparseMatrix, weights: Float64Array | None, kernel: Kernel) -> Self:
+        columns = StoredColumns.from_matrix(table, weights)
+        stats = columns.stats
+        self._check_stats(stats)
+        alphas = self._resolve_alpha(stats.weight)
+        return self._set_sketches(columns.sketches(), table.shape[0], alphas, kernel, merge=True)._build_maps()
+
+    def _read(self, X: Any, sample_weight: Any, *, reset: bool) -> tuple[Any, Float64Array | None]:
+        if not issparse(X):
+            return super()._read(X, sample_weight, reset=reset)
+        table = as_sparse_table(self, X, reset=reset)
+        return table, as_weights(sample_weight, table.shape[0])
+
     def _check_stats(self, stats: ColumnStats) -> None:
         check_finite(self, stats.infinite_columns)
         with np.errstate(over="ignore"):
@@ -327,3 +351,8 @@ class KDITransformer(BaseKDITransformer):
         """Return one alpha per feature; `weights` are the sums of weights of the features."""
         factors = alpha_factors(self.alpha, len(weights), getattr(self, "feature_names_in_", None))
         return resolve_factors(factors, weights)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
