@@ -515,7 +515,8 @@ class MapBuilder {
         // distances are much cheaper to integrate than values.
         const bool is_short = static_cast<double>(column.count) <= std::max<double>(few_values, std::ldexp(scaled_.range, -*grid));
         if (is_short && !(options_.tolerance > cell_tolerance)) return;
-        if (column.is_exact && std::ldexp(1.0, *grid) > wanted) return;
+        // Bandwidths in units of the robust spread may need narrower cells than the range can be divided into.
+        if ((column.is_exact || options_.is_robust) && std::ldexp(1.0, *grid) > wanted) return;
         const int exponent = *grid - scaled_.shift;
         own_ = merged_to(exponent);
         set_merged(exponent);

@@ -76,6 +76,46 @@ def test_normal(folder):
     assert_same_numbers(read("scaled.csv")[["income"]], expected)
 
 
+@pytest.mark.parametrize(
+    "options, parameters",
+    [
+        (["--unbounded"], {"bounded": False}),
+        (["--unbounded", "--normal"], {"bounded": False, "output_distribution": "normal"}),
+        (["--spread", "robust", "--alpha", "0.3"], {"spread": "robust", "alpha": 0.3}),
+        (["--spread", "std"], {}),
+        (["--feature-range", "-1", "1"], {"feature_range": (-1, 1)}),
+        (["--feature-range", "-.5", "2e3", "--unbounded"], {"feature_range": (-0.5, 2000), "bounded": False}),
+    ],
+)
+def test_bounds_spread_and_range(folder, options, parameters):
+    run("transform", "houses.csv", *options, "-o", "scaled.csv", "--columns", "income,rooms", "--save", "model.json")
+    table, found = read("houses.csv")[["income", "rooms"]], read("scaled.csv")[["income", "rooms"]]
+    transformer = kdi.KDITransformer(**parameters).fit(table)
+    np.testing.assert_allclose(found, transformer.transform(table), rtol=1e-12, atol=1e-10)
+    saved = kdi.KDITransformer.from_json((folder / "model.json").read_text())
+    assert saved.get_params() == transformer.get_params()
+    np.testing.assert_array_equal(saved.transform(table), found)
+    run("apply", "model.json", "houses.csv", "-o", "again.csv")
+    np.testing.assert_array_equal(read("again.csv")[["income", "rooms"]], found)
+    run("inverse", "model.json", "scaled.csv", "-o", "back.csv")
+    np.testing.assert_allclose(read("back.csv")[["income", "rooms"]], table, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        (["--unbounded", "--alpha", "inf"], "--alpha must be finite with --unbounded, got inf"),
+        (["--unbounded", "--alpha", "rooms=inf"], "--alpha of 'rooms' must be finite with --unbounded, got inf"),
+        (["--unbounded", "--alpha", "inf", "--alpha", "rooms=1"], "--alpha of 'income', 'households' must be finite"),
+        (["--feature-range", "1", "1"], "--feature-range must be two numbers, the smaller first, got 1 1."),
+        (["--feature-range", "0", "2", "--normal"], "--feature-range cannot be combined with --normal"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(folder, capsys, options, message):
+    assert message in refused(capsys, "transform", "houses.csv", "-o", "scaled.csv", *options)
+    assert not (folder / "scaled.csv").exists()
+
+
 def test_there_and_back(folder):
     run("transform", "houses.csv", "-o", "scaled.csv", "--save", "model.json")
     run("inverse", "model.json", "scaled.csv", "-o", "back.csv")

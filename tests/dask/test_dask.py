@@ -29,6 +29,11 @@ pytestmark = pytest.mark.slow
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # the workers do not see the tests
 
 ALPHAS = [0, 0.1, 1, np.inf, "scott"]
+OPTIONS = [
+    {"bounded": False},
+    {"bounded": False, "output_distribution": "normal", "spread": "robust"},
+    {"spread": "robust", "feature_range": (-1, 1)},
+]
 ROWS = 40_000
 NAMES = ["normal", "lognormal", "cauchy", "offset", "ties", "holes"]
 
@@ -192,6 +197,23 @@ class TestFit:
         found = partitions.reduce(processes, set.union)
         assert found
         assert os.getpid() not in found
+
+    @pytest.mark.parametrize("options", OPTIONS, ids=str)
+    @pytest.mark.parametrize("compute", [True, False])
+    def test_open_maps_and_robust_spreads(self, compute, options):
+        """All columns but that of Cauchy values, which the robust spread leaves as far as any."""
+        columns = [name for name in NAMES if name != "cauchy"]
+        table = pd.DataFrame(TABLE, columns=NAMES)[columns]
+        expected = kdi.KDITransformer(**options).fit(table)
+        X = frame_of(pieces_of(TABLE, 6))[columns]
+        found = kdi.dask.fit(kdi.KDITransformer(**options), X, compute=compute)
+        scaled = kdi.dask.transform(found, X)
+        back = kdi.dask.inverse_transform(found, scaled).compute()
+        found = found if compute else found.compute()
+        assert_same(found, expected, table)
+        levels = pd.DataFrame(found.transform(X.compute()), columns=columns)
+        assert_array_equal(scaled.compute(), levels)
+        assert_array_equal(back, found.inverse_transform(levels))
 
 
 def processes(chunks):

@@ -193,6 +193,43 @@ class TestEstimator:
         low, high = display.ax_.get_ylim()
         assert low < y[0] and y[-1] < high
 
+    @pytest.mark.parametrize(
+        "options, limits",
+        [
+            ({"bounded": False}, (0, 1)),
+            ({"feature_range": (-1, 1)}, (-1, 1)),
+            ({"feature_range": (10, 10.5), "bounded": False, "spread": "robust"}, (10, 10.5)),
+        ],
+        ids=str,
+    )
+    def test_levels_reach_from_limit_to_limit(self, options, limits, frame):
+        """The axis and the density after end at the limits, as no level lies beyond."""
+        model = kdi.KDITransformer(**options).fit(frame)
+        display = kdi.KDIDisplay.from_estimator(model, feature="lognormal", X=frame)
+        x, y = display.lines_[0].get_data()
+        assert_allclose(y, model.transform(frame.iloc[[0] * len(x)].assign(lognormal=x))[:, 1], rtol=0, atol=1e-14)
+        levels, heights = display.after[0]
+        assert (levels[0], levels[-1]) == limits
+        assert np.trapezoid(heights, levels) == pytest.approx(1, abs=1e-3)
+        padding = 0.03 * (limits[1] - limits[0])
+        assert_allclose(display.ax_.get_ylim(), (limits[0] - padding, limits[1] + padding))
+
+    def test_normal_scores_without_spikes(self, frame):
+        model = kdi.KDITransformer(bounded=False, output_distribution="normal").fit(frame)
+        display = kdi.KDIDisplay.from_estimator(model, X=frame)
+        assert display.ax_.get_ylabel() == "normal score of T(x)"
+        y, scores = display.lines_[0].get_ydata(), model.transform(frame)[:, 0]
+        assert (y[0], y[-1]) == (scores.min(), scores.max())
+        assert -4 < y[0] < -1.5 and 1.5 < y[-1] < 4
+        levels, heights = display.after[0]
+        assert_allclose(heights, reflected(scores, scott(scores), y[0], y[-1], levels), rtol=1e-4, atol=1e-5)
+
+    def test_a_constant_in_the_middle_of_a_range(self):
+        model = kdi.KDITransformer(bounded=False, feature_range=(10, 20)).fit([[3.0], [3.0]])
+        display = kdi.KDIDisplay.from_estimator(model)
+        display.figure_.canvas.draw()
+        assert_array_equal(display.lines_[0].get_data(), [[3], [15]])
+
     def test_data_of_another_range(self, frame):
         """Clipped: what lies beyond is 0 or 1."""
         model = kdi.KDITransformer().fit(frame)

@@ -105,6 +105,34 @@ def test_many_rows_with_ranges_of_their_own(spark):
         np.testing.assert_allclose(fitted.transform(X), expected.transform(X), rtol=0, atol=1e-9)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"bounded": False},
+        {"bounded": False, "output_distribution": "normal", "spread": "robust"},
+        {"spread": "robust", "feature_range": (-1, 1)},
+    ],
+    ids=str,
+)
+def test_open_maps_and_robust_spreads(spark, options):
+    rng = np.random.default_rng(2)
+    n = 50_000  # more than a sketch keeps
+    columns = {"normal": rng.normal(size=n), "lognormal": rng.lognormal(size=n), "count": 1.0 * rng.poisson(3, size=n)}
+    columns["zeros"] = np.where(rng.random(n) < 0.4, 0, rng.gamma(2, size=n))
+    X = pd.DataFrame(columns)
+    weights = rng.integers(0, 3, size=n).astype(float)
+    df = spark.createDataFrame(pa.table({**columns, "weight": weights, "id": np.arange(n)})).repartition(5, "id")
+    fitted = kdi.spark.fit(kdi.KDITransformer(**options), df, columns=list(columns), sample_weight="weight")
+    expected = kdi.KDITransformer(**options).fit(X, sample_weight=weights)
+    np.testing.assert_allclose(fitted.bandwidth_, expected.bandwidth_, rtol=1e-12)
+    np.testing.assert_allclose(fitted.transform(X), expected.transform(X), rtol=0, atol=1e-9)
+    scaled = kdi.spark.transform(fitted, df)
+    levels = pd.DataFrame(fitted.transform(X), columns=X.columns)
+    np.testing.assert_array_equal(collected(scaled)[list(columns)], levels)
+    back = collected(kdi.spark.inverse_transform(fitted, scaled))
+    np.testing.assert_array_equal(back[list(columns)], fitted.inverse_transform(levels))
+
+
 def test_unions_add_up(frame, memory):
     first, second = frame.filter("id < 1000"), frame.filter("id >= 1000").repartition(2)
     fitted = kdi.spark.fit(kdi.KDITransformer(), first.union(second), columns=["normal", "cauchy"])

@@ -14,6 +14,11 @@ from kdi._integral.build import DeferredFeatures, FeatureMaps
 from kdi._tables.streams import model_for_workers
 
 N = 3000
+OPTIONS = [
+    {"bounded": False},
+    {"bounded": False, "output_distribution": "normal", "spread": "robust"},
+    {"spread": "robust", "feature_range": (-1, 1)},
+]
 KINDS = ["table", "batch", "reader", "dataset", "lazy frame", "relation", "glob", "csv"]
 
 # fit
@@ -28,6 +33,22 @@ def test_fit_of_a_source_is_fit_in_memory(kind, alpha, tmp_path):
     assert list(found.feature_names_in_) == list(frame.columns)
     assert found.n_samples_seen_ == N
     assert abs(found.transform(frame) - expected.transform(frame))[~frame.isna().to_numpy()].max() < 1e-9
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_open_maps_robust_spreads_and_ranges(kind, options, tmp_path):
+    """Learnt from a source, applied to a source, and taken back."""
+    frame = features_frame()
+    expected = kdi.KDITransformer(**options).fit(frame)
+    found = kdi.KDITransformer(**options).fit(as_source(kind, frame, tmp_path))
+    np.testing.assert_allclose(found.bandwidth_, expected.bandwidth_, rtol=1e-12)
+    levels = pd.DataFrame(found.transform(frame), columns=frame.columns)
+    np.testing.assert_allclose(levels, expected.transform(frame), rtol=0, atol=1e-9)
+    of_source = as_array(found.transform(as_source(kind, frame, tmp_path)))
+    np.testing.assert_allclose(of_source, levels, rtol=0, atol=1e-12)
+    back = as_array(found.inverse_transform(as_source("table", levels, tmp_path)))
+    np.testing.assert_allclose(back, found.inverse_transform(levels), rtol=1e-12)
 
 
 @pytest.mark.parametrize("again", [True, False])

@@ -76,6 +76,32 @@ class TestModels:
             assert_same_model(model, expected, tolerance=1e-11)
             assert [len(one) for one in model.sketches_] == [len(one) for one in expected.sketches_]
 
+    @pytest.mark.parametrize("spread", ["std", "robust"])
+    @pytest.mark.parametrize("distribution", ["uniform", "normal"])
+    def test_open_maps(self, distribution, spread, table):
+        """Their knots begin a bandwidth's rounding further left or right: positions are rounded at other places."""
+        options = {"bounded": False, "spread": spread, "output_distribution": distribution}
+        for model, alpha in zip(alpha_path(table, [0, 0.2, 1, 5], **options), [0.0, 0.2, 1.0, 5.0], strict=True):
+            expected = KDITransformer(alpha, **options).fit(table)
+            assert_allclose(model.bandwidth_, expected.bandwidth_, rtol=1e-12)
+            assert_allclose(model.transform(table * 1.2), expected.transform(table * 1.2), rtol=1e-9, atol=1e-10)
+
+    @pytest.mark.parametrize("options", [{}, {"bounded": False}, {"bounded": False, "output_distribution": "normal"}])
+    def test_cells_of_robust_spreads(self, options, rng):
+        """The sketch of one alpha is fine enough for the quartiles at the next."""
+        options = options | {"spread": "robust"}
+        table = np.column_stack([rng.normal(size=50_000), rng.lognormal(size=50_000), rng.poisson(9, size=50_000)])
+        alphas = (0.05, 0.3, 2.0, 20.0)
+        for model, alpha in zip(alpha_path(table, alphas, **options), alphas, strict=True):
+            expected = KDITransformer(alpha, **options).fit(table)
+            assert_allclose(model.bandwidth_, expected.bandwidth_, rtol=1e-12)
+            assert_allclose(model.transform(table), expected.transform(table), rtol=0, atol=1e-9)
+            assert [len(one) for one in model.sketches_] == [len(one) for one in expected.sketches_]
+
+    def test_an_infinite_alpha_needs_bounds(self, table):
+        with pytest.raises(ValueError, match="alphas must be finite if bounded=False, got inf"):
+            alpha_path(table, [1, np.inf], bounded=False)
+
     def test_float32(self, table):
         table = table.astype(np.float32)
         for model, alpha in zip(alpha_path(table, [0.1, 1]), [0.1, 1.0], strict=True):
@@ -92,6 +118,8 @@ class TestModels:
             {"out_of_range": "nan"},
             {"max_knots": 30},
             {"n_jobs": 2},
+            {"spread": "robust"},
+            {"spread": "robust", "feature_range": (-1, 1)},
         ],
         ids=str,
     )
@@ -305,7 +333,16 @@ class TestRefused:
 
     @pytest.mark.parametrize(
         ("option", "value"),
-        [("kernel", "box"), ("order", 0), ("output_distribution", "x"), ("out_of_range", 1), ("max_knots", 1)],
+        [
+            ("kernel", "box"),
+            ("order", 0),
+            ("output_distribution", "x"),
+            ("out_of_range", 1),
+            ("max_knots", 1),
+            ("bounded", None),
+            ("spread", "auto"),
+            ("feature_range", (1, 0)),
+        ],
     )
     def test_options(self, option, value, table):
         with pytest.raises(ValueError, match=option):

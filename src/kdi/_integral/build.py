@@ -17,7 +17,7 @@ from kdi._integral.duplicates import build_distinct
 from kdi._integral.maps import DEFAULT_OPTIONS, ColumnMap, MapOptions, PackedMaps
 from kdi._numerics.backend import IS_COMPILED, core
 from kdi._numerics.kernels import Kernel
-from kdi._sketch.cells import cell_width_for
+from kdi._sketch.cells import cell_width_for, width_exponent
 from kdi._sketch.columns import ColumnStats, scan_columns, sketch_array, with_robust_spread
 from kdi._sketch.packed import PackedSketches
 from kdi._sketch.sketch import Sketch
@@ -182,8 +182,11 @@ def coarsen_sketches(
     coarsened = []
     for sketch, bandwidth in zip(sketches, bandwidths.tolist(), strict=True):
         width = cell_width_for(kernel, bandwidth, sketch.range) if sketch.count else 0.0
-        if robust and sketch.count:
+        if robust and width:
             width = min(width, sketch.robust_spread.cell_width)
+            exponent = width_exponent(width, sketch.minimum, sketch.maximum)
+            if exponent is None or 2.0**exponent > width:  # its range has too many such cells
+                width = 0.0
         coarsened.append(sketch.coarsened_to_width(width) if width else sketch)
     return coarsened
 

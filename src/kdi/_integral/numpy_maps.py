@@ -185,7 +185,9 @@ def _map_at(
     if exponent is not None and (scaled.exponent is None or exponent > scaled.exponent):
         # A short column loses digits in cells, which do not matter only beside a larger error of the knots.
         is_short = keeps_values(exponent, scaled.range, scaled.count)
-        if (options.tolerance > CELL_TOLERANCE or not is_short) and not (scaled.is_exact and 2.0**exponent > wanted):
+        # Bandwidths in units of the robust spread may need narrower cells than the range can be divided into.
+        stays = (scaled.is_exact or options.robust) and 2.0**exponent > wanted
+        if (options.tolerance > CELL_TOLERANCE or not is_short) and not stays:
             cut = scaled.coarsened(exponent)
     integral = Integral.from_sketch(cut, kernel, bandwidth)
     relative = scaled.range / bandwidth

@@ -79,10 +79,12 @@ def _draw_before(margins: Margins, drawn: list[DrawnCurves]) -> None:
 def _draw_after(margins: Margins, drawn: list[DrawnCurves]) -> None:
     """Draw the densities after to the right of the curves; densities that are too high are cut off."""
     beside = margins.beside
-    arrays = [np.array([0.0, 1.0]), *(one.curves.ravel() for one in drawn)]
-    arrays += [levels for one in drawn for levels, _ in one.after]
-    known = np.concatenate([levels[np.isfinite(levels)] for levels in arrays])
-    low, high = float(known.min()), float(known.max())
+    arrays = [one.curves.ravel() for one in drawn] + [levels for one in drawn for levels, _ in one.after]
+    levels = np.concatenate([np.empty(0), *arrays])
+    known = levels[np.isfinite(levels)]
+    low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 0.0)
+    if not high > low:
+        high = low + max(abs(low), 1.0)
     margins.ax.set_ylim(low - 0.03 * (high - low), high + 0.03 * (high - low))
     densities = [(*pair, options) for one in drawn for pair, options in zip(one.after, one.styles, strict=False)]
     tops = np.array([heights.max() for _, heights, _ in densities if np.isfinite(heights).all() and heights.size])

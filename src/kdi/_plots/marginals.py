@@ -105,14 +105,17 @@ def density_before(sketch: Sketch, at: Float64Array) -> Float64Array | None:
 
 
 def density_after(
-    values: Float64Array, weights: Float64Array, count: int, width: float
+    values: Float64Array, weights: Float64Array, count: int, width: float, limits: tuple[float, float] = (0.0, 1.0)
 ) -> tuple[Float64Array, Float64Array]:
-    """Return levels and the density of transformed values there; `width` is the transformed width of a cell."""
+    """Return levels, as far as the limits at least, and the density of transformed values there.
+
+    `width` is the transformed width of a cell.
+    """
     sketch = Sketch.exact(values, weights)
     if not sketch.range > 0:
         return sketched_values(sketch), np.full(len(sketch), np.inf)
     sketch.count = count  # of values, which may be more than the cells that were transformed
-    low, high = min(0.0, sketch.minimum), max(1.0, sketch.maximum)
+    low, high = min(limits[0], sketch.minimum), max(limits[1], sketch.maximum)
     at = curve_positions(sketch, low, high)
     bandwidth = max(density_bandwidth(sketch) or 0.0, 0.5 * width)
     return at, reflected_density(sketch, bandwidth, low, high, at)
@@ -143,11 +146,13 @@ def curves_and_densities(model: BaseKDITransformer, features: list[int], data: S
     result |= {"before": before, "shown": (float(ends[:, 0].min()), float(ends[:, 1].max()))}
     centres, weights, half = sketched_values(data), data.moments[:, 0], 0.5 * data.cell_width
     edges = np.minimum(centres + half, high), np.maximum(centres - half, low)
+    # Normal scores have no limits; 0 is their centre.
+    limits = (0.0, 0.0) if model.output_distribution == "normal" else model.feature_range
     after = []
     for j in features:
         levels = transform_feature(model, j, centres)
         known = ~np.isnan(levels)
         widths = transform_feature(model, j, edges[0]) - transform_feature(model, j, edges[1])
         width = float(np.nansum(widths * weights) / weights.sum())
-        after.append(density_after(levels[known], weights[known], data.count, width))
+        after.append(density_after(levels[known], weights[known], data.count, width, limits))
     return result | {"after": after}

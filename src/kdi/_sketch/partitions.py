@@ -18,7 +18,15 @@ import numpy as np
 
 from kdi._numerics.kernels import Kernel, get_kernel
 from kdi._sketch.builder import SketchBuilder
-from kdi._sketch.cells import LARGE_COUNT, SketchCapacity, capacity_for, cell_width_for, width_exponent
+from kdi._sketch.cells import (
+    LARGE_COUNT,
+    MAX_CELLS,
+    SketchCapacity,
+    capacity_for,
+    cell_width_for,
+    floor_log2,
+    width_exponent,
+)
 from kdi._sketch.columns import ColumnStats, scan_columns, sketch_columns
 from kdi._sketch.sketch import Sketch
 from kdi._utils.errors import SourceChangedError, WeightsError
@@ -31,6 +39,7 @@ Chunk = tuple[Columns, Float64Array | None]  # and one weight per row
 Summary = TypeVar("Summary")
 
 BLOCK_ROWS = 2**16  # rows of an array that are read at once, column by column, while they are in the cache
+SECOND_CAPACITY = SketchCapacity(MAX_CELLS, MAX_CELLS)  # of the sketch of a column that is read again
 
 
 class PartitionedTable(Protocol):
@@ -174,8 +183,8 @@ def sketch_for_alphas(
 
 
 def sketch_partitions(table: PartitionedTable) -> list[Sketch]:
-    """Sketch all columns for an unknown purpose: fine enough for the default alpha, 1."""
-    summary = sketch_for_alphas(table, get_kernel("polyexp"), np.ones_like)
+    """Sketch all columns for an unknown purpose: fine enough for the default alpha, 1, in units of either spread."""
+    summary = sketch_for_alphas(table, get_kernel("polyexp"), np.ones_like, robust=True)
     return summary.finite_sketches(table.names)
 
 
@@ -260,15 +269,24 @@ def _merge_summaries(one: TableSummary, other: TableSummary, capacities: list[Sk
 def _widths_of_coarse_columns(
     sketches: list[Sketch], kernel: Kernel, alphas: Float64Array, finer: float, robust: bool
 ) -> dict[int, float]:
-    """Find the columns whose cells are wider than their bandwidth calls for; return the widths that it calls for."""
+    """Find the columns whose cells are wider than their bandwidth calls for; return the widths that it calls for.
+
+    A width of 0 asks for the narrowest cells that a second reading can keep.
+    """
     widths = {}
     for j, (sketch, alpha) in enumerate(zip(sketches, alphas.tolist(), strict=True)):
         if sketch.exponent is None or not sketch.range < np.inf:
             continue
-        spread, _, widest = sketch.robust_spread if robust else (sketch.std, 0.0, np.inf)
+        spread, unknown, widest = sketch.robust_spread if robust else (sketch.std, 0.0, np.inf)
         width = min(cell_width_for(kernel, alpha * spread, sketch.range) / finer, widest)
         exponent = width_exponent(width, sketch.minimum, sketch.maximum)
-        if exponent is not None and exponent < sketch.exponent:
+        if exponent is None:
+            continue
+        if robust and (unknown or 2.0**exponent > width):
+            # The range has too many such cells, of which few may be occupied: as narrow ones as SECOND_CAPACITY allows.
+            if floor_log2(width) < sketch.exponent and 2 * len(sketch) <= SECOND_CAPACITY.cells:
+                widths[j] = 0.0
+        elif exponent < sketch.exponent:
             widths[j] = width
     return widths
 
@@ -300,7 +318,7 @@ class SecondReading:
 
     def merged(self, other: SecondReading) -> SecondReading:
         return SecondReading(
-            self.sketch.merged(other.sketch),
+            self.sketch.merged(other.sketch).limited_to(SECOND_CAPACITY),
             min(self.minimum, other.minimum),
             max(self.maximum, other.maximum),
             self.count + other.count,

@@ -57,7 +57,7 @@ def sketch_table(
     Notes
     -----
     The source is read once. It is read a second time if the cells of a sketch turn out to be wider than alpha = 1 needs
-    and the source can be read again.
+    in units of either spread, and the source can be read again.
 
     Examples
     --------

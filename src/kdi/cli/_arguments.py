@@ -30,11 +30,14 @@ ORDER = number_type(int, lambda value: 1 <= value <= 300, "an integer from 1 to 
 COUNT = number_type(int, lambda value: value >= 1, "an integer >= 1")
 SIZE = number_type(float, lambda value: 0 <= value < inf, "a number >= 0")
 LEVEL = number_type(float, lambda value: 0 < value < 1, "a number between 0 and 1")
+FINITE = number_type(float, lambda value: -inf < value < inf, "a finite number")
 EXAMPLES = {
     "transform": """
   kdi transform houses.csv -o scaled.csv
   kdi transform houses.csv -o scaled.parquet --save model.json
   kdi transform houses.csv -o scaled.csv --columns income,rooms --alpha rooms=0.3
+  kdi transform houses.csv -o scaled.csv --normal --unbounded --spread robust
+  kdi transform houses.csv -o scaled.csv --feature-range -1 1
   kdi transform 'parts/*.parquet' -o scaled.parquet --weights households
   cat houses.csv | kdi transform - -o - --alpha 0.5 > scaled.csv""",
     "apply": """
@@ -150,7 +153,27 @@ def _add_transform(parser: Parser) -> None:
     _add_output(parser)
     _add_columns(parser, "to transform")
     _add_alpha(parser)
+    parser.add_argument(
+        "--spread",
+        choices=["std", "robust"],
+        default="std",
+        help="what alpha is in units of: the standard deviation (default), or the smaller of it and the interquartile "
+        "range divided by 1.349, which a few far values do not change",
+    )
     parser.add_argument("--normal", action="store_true", help="map to a normal distribution instead of [0, 1]")
+    parser.add_argument(
+        "--feature-range",
+        nargs=2,
+        type=FINITE,
+        metavar=("MIN", "MAX"),
+        help="map to [MIN, MAX] instead of [0, 1]; not with --normal",
+    )
+    parser.add_argument(
+        "--unbounded",
+        action="store_true",
+        help="integrate from minus infinity: no value is out of range, and --normal has no spikes at the extremes; "
+        "not with alpha = inf",
+    )
     parser.add_argument(
         "--out-of-range",
         choices=["clip", "linear", "nan"],

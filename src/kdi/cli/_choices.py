@@ -98,6 +98,30 @@ def parse_alpha(texts: list[str] | None, features: list[str]) -> Any:
     return by_name if default is None else {name: by_name.get(name, default) for name in features}
 
 
+def check_open_alpha(alpha: Any, unbounded: bool) -> None:
+    """Raise where a map without bounds would have an infinite alpha, as `parse_alpha` returns it."""
+    by_name = alpha if isinstance(alpha, dict) else {None: alpha}
+    infinite = [name for name, value in by_name.items() if value == inf]
+    if unbounded and infinite:
+        of_features = "" if infinite == [None] else f" of {format_names(infinite)}"
+        raise CommandError(
+            f"--alpha{of_features} must be finite with --unbounded, got inf: an infinitely wide kernel has half of its "
+            "weight on either side of every value. Without --unbounded, alpha = inf is min-max scaling."
+        )
+
+
+def parse_feature_range(given: list[float] | None, is_normal: bool) -> tuple[float, float]:
+    """Return the range of the result, [0, 1] where none is given."""
+    if given is None:
+        return 0.0, 1.0
+    low, high = given
+    if not 0 < high - low < inf:
+        raise CommandError(f"--feature-range must be two numbers, the smaller first, got {low:g} {high:g}.")
+    if is_normal:
+        raise CommandError("--feature-range cannot be combined with --normal: normal scores have no range.")
+    return low, high
+
+
 def _split_names(text: str) -> list[str]:
     try:
         return next(csv.reader([text]), []) or [""]

@@ -12,7 +12,7 @@ from kdi._tables.streams import TransformedStream, table_function, transform_nam
 from kdi._transformer.transformer import KDITransformer
 from kdi._utils.atomic_write import target_path
 from kdi._utils.names import format_names
-from kdi.cli._choices import parse_alpha, parse_columns
+from kdi.cli._choices import check_open_alpha, parse_alpha, parse_columns, parse_feature_range
 from kdi.cli._errors import CommandError, error_context, print_error
 from kdi.cli._inputs import Input, open_input
 from kdi.cli._outputs import Output, check_paths_differ, save_text
@@ -20,6 +20,7 @@ from kdi.cli._outputs import Output, check_paths_differ, save_text
 
 def transform(options: argparse.Namespace) -> None:
     """Fit the transformation to a table, and write the transformed table."""
+    feature_range = parse_feature_range(options.feature_range, options.normal)
     with open_input(options.input) as table:
         output = Output.from_options(options.output, options.format)
         model = None if options.save is None else target_path(options.save, "a model")
@@ -29,11 +30,16 @@ def transform(options: argparse.Namespace) -> None:
         table.check_format(output.file_format)
         chosen = parse_columns(options.columns, table.source.names)
         features = table.select_features(chosen, options.weights, "passed through unchanged")
+        alpha = parse_alpha(options.alpha, features)
+        check_open_alpha(alpha, options.unbounded)
         transformer = KDITransformer(
-            parse_alpha(options.alpha, features),
+            alpha,
             kernel=options.kernel,
             order=options.order,
             output_distribution="normal" if options.normal else "uniform",
+            bounded=not options.unbounded,
+            spread=options.spread,
+            feature_range=feature_range,
             out_of_range=options.out_of_range,
         )
         if table.shows_progress:
