@@ -400,7 +400,7 @@ class MapBuilder {
             set_ranks();
             return lines_through_values(map, 1, false);
         }
-        if (relative > (is_score() ? sparse_range / 4 : sparse_range) && lines_in_clusters(map, bandwidth, value_error)) return;
+        if (relative > sparse_range && lines_in_clusters(map, bandwidth, value_error)) return;
         if (relative > max_intervals) {
             std::vector<double> positions(scaled_.column().n);
             for (std::size_t k = 0; k < positions.size(); ++k) positions[k] = scaled_.position(k);

@@ -17,7 +17,7 @@ def test_small_models_cover_what_there_is():
     packed = [document["maps"]["kind"] for document in documents if "maps" in document]
     assert {kind for kinds in packed for kind in kinds} == {"cubic", "linear", "constant", "empty"}
     assert {feature["map"]["kind"] for feature in features if "map" in feature} == {"cubic", "linear"}
-    assert {document["version"] for document in documents} == {1, 2}
+    assert {document["version"] for document in documents} == {1, 3}
     assert {"cells" in feature["sketch"] for feature in features if "sketch" in feature} == {True, False}
     widths = {len(feature["density"]["moments"][0]) for feature in features if feature.get("density")}
     assert widths == {1, 4}

@@ -108,7 +108,9 @@ class TestFarValues:
         model = KDITransformer(**options)._fit_partitions(partitions)
         assert partitions.readings == 2
         assert_allclose(model.bandwidth_, whole.bandwidth_, rtol=1e-12)
-        assert_allclose(model.transform(table), whole.transform(table), rtol=0, atol=1e-6)
+        # Lines through cells and through values differ more in normal scores, whose bound is infinite here.
+        atol = 1e-6 if options == OPTIONS["robust"] else 3e-5
+        assert_allclose(model.transform(table), whole.transform(table), rtol=0, atol=atol)
         assert whole.bandwidth_ < 3
         for once in (
             KDITransformer(**options)._fit_partitions(ShuffledPartitions(table, [20_000, 70_000], rereadable=False)),

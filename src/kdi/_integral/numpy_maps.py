@@ -195,7 +195,7 @@ def _map_at(
     if integral.value_error > 0.01 * (least_total(kernel, relative) if is_bounded else 0.5):
         # Cells much wider than the kernel, as when alpha was lowered between two chunks: the only bound is 1.
         return _lines_through_values(sketch, _ranks(scaled), scaled.weight, 1.0, False, options)
-    if relative > (SPARSE_RANGE / 4 if options.target == "score" else SPARSE_RANGE):
+    if relative > SPARSE_RANGE:
         lines = lines_in_clusters(sketch, scaled, shift, integral, options)
         if lines is not None:
             return _lines_through(*lines, False, options)

@@ -178,9 +178,9 @@ def _fit_levels(levels: Float64Array, ends: dict[str, float], beyond: float = 0.
     low, high = ends["low_level"], ends["high_level"]
     if ends["floor"] == low:
         return bool(levels[0] == low and high - beyond <= levels[-1] and (beyond or levels[-1] == high))
-    # Levels within the limits may be rounded to these.
-    least = 1e-9 * (abs(low) + abs(high)) + ABSOLUTE_ROUNDING
-    return bool(abs(levels[0] - low) <= least and abs(levels[-1] - high) <= least)
+    # The levels at the ends lie within the limits, by a rounding at least.
+    first, last = max(levels[0], np.nextafter(ends["floor"], inf)), min(levels[-1], np.nextafter(ends["ceiling"], -inf))
+    return bool(first == low and last == high)
 
 
 def _are_monotone(rows: Float64Array, level_ends: dict[str, float]) -> bool:
