@@ -402,7 +402,7 @@ void check_hostile_lookups(Target target) {
             for (auto* levels : {&stored, &expected})
                 for (double& level : *levels) level = level != level ? nan_ : std::clamp(level, -largest, largest);
             CHECK(std::memcmp(stored.data(), expected.data(), stored.size() * sizeof(double)) == 0);
-            features[trial % given.size()] = trial % 2 ? -1 : 6;
+            features[static_cast<std::size_t>(trial) % given.size()] = trial % 2 ? -1 : 6;
             CHECK(throws<std::invalid_argument>(
                 [&] { map_stored<false>(packed.view(), features.data(), given.data(), stored.data(), given.size(), policy, 2); }));
         }
