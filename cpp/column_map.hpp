@@ -83,7 +83,7 @@ class MapBuilder {
         map.bandwidth = std::ldexp(bandwidth, -scaled_.shift);
         const double flatness = scaled_.range / bandwidth / options_.kernel.scale;
         const double spread_error = is_bandwidth || std::isinf(factor) || factor == 0 ? 0 : scaled_.spread_error;
-        if ((scaled_.width > widest_cell && !std::isinf(factor)) || !(spread_error < worst_spread_error) ||
+        if ((scaled_.width > widest_cell && !std::isinf(factor)) || (spread_error > 0 && !(scaled_.std_error < worst_spread_error)) ||
             (!is_bounded() && std::isinf(bandwidth))) {
             set_straight(map, 1);
         } else if (is_bounded() && flatness < flat_range) {
@@ -95,8 +95,9 @@ class MapBuilder {
             lines_through_values(map, factor > 0 ? vanishing_error() : rank_error(), factor > 0);
         } else {
             build_at(map, bandwidth);
-            // |dT / d log h| is below 4
-            add_error(map, (is_score() ? ScoreBounds::spread_sensitivity : 4 * stretch()) * spread_error);
+            // |dT / d log h| is below 4. A spread that is not resolved may be far from the right one.
+            const double sensitivity = is_score() ? ScoreBounds::spread_sensitivity : 4 * stretch();
+            add_error(map, spread_error < worst_spread_error ? sensitivity * spread_error : infinity);
         }
         // In a normal score, the error of the smallest tail that the bound covers counts most.
         if (factor < infinity) add_error(map, scaled_.moment_rounding * (is_score() ? 1 / normal_density(largest_score) : stretch()));
@@ -153,11 +154,17 @@ class MapBuilder {
 
     // Mid-ranks of the values or cells, in units of weight.
     void set_ranks() {
-        value_.resize(scaled_.column().n);
-        double before = 0;
-        for (std::size_t k = 0; k < value_.size(); ++k) {
+        const std::size_t n = scaled_.column().n;
+        value_.resize(n);
+        upper_.resize(n);
+        double before = 0, behind = 0;
+        for (std::size_t k = 0; k < n; ++k) {
             value_[k] = before + 0.5 * scaled_.mass(k);
             before += scaled_.mass(k);
+        }
+        for (std::size_t k = n; k-- > 0;) {
+            upper_[k] = behind + 0.5 * scaled_.mass(k);
+            behind += scaled_.mass(k);
         }
     }
 
@@ -178,19 +185,17 @@ class MapBuilder {
         return 0;
     }
 
-    // Straight lines through the integral at the values, which is in value_, and is that of mid-ranks for an open map. Where it
-    // rises in steps between two values, the line is off by the rise at most.
+    // Straight lines through the integral at the values, which is in value_, with its upper tail in upper_. Where it rises in steps
+    // between two values, the line is off by the rise at most.
     void lines_through_values(ColumnMap& map, double error, bool in_steps) {
         const ColumnSummary& column = scaled_.column();
         const double first = is_bounded() ? value_.front() : 0, total = is_bounded() ? value_.back() - first : scaled_.weight;
         if (!(total > 0) || column.n < 2) return set_straight(map, 1);  // one occupied cell
         map.levels = std::move(value_);
         map.knots.resize(column.n);
-        double above = 0;
-        for (std::size_t k = column.n; k-- > 0;) {
-            const double level = (map.levels[k] - first) / total, tail = (above + 0.5 * scaled_.mass(k)) / total;
-            above += scaled_.mass(k);
-            map.levels[k] = is_bounded() ? stretched(std::clamp(level, 0.0, 1.0)) : level_of(level, tail);
+        for (std::size_t k = 0; k < column.n; ++k) {
+            const double level = (map.levels[k] - first) / total;
+            map.levels[k] = is_bounded() ? stretched(std::clamp(level, 0.0, 1.0)) : level_of(level, upper_[k] / total);
             map.knots[k] = column.is_exact ? column.values[k] : std::ldexp(scaled_.position(k), -scaled_.shift) + map.low;
         }
         map.knots.front() = map.low;
@@ -296,7 +301,7 @@ class MapBuilder {
         if (relative > max_intervals) {
             std::vector<double> positions(scaled_.column().n);
             for (std::size_t k = 0; k < positions.size(); ++k) positions[k] = scaled_.position(k);
-            integrate_at(positions, bandwidth);
+            integrate_at(positions, bandwidth, true);
             const double total = is_bounded() ? value_.back() - value_.front() : scaled_.weight;
             lines_through_values(map, (is_bounded() ? 2 : 1) * value_error / total * scaled_.weight, true);
             // Beyond the values, the kernel cdf is somewhere between its levels at the ends and its limits.

@@ -37,7 +37,8 @@ class ScaledColumn {
     double width = 0;                     // of the cells; 0 for values
     double weight = 0, std = 0;
     double spread = 0;                    // std, or the robust spread
-    double spread_error = 0;              // relative
+    double std_error = 0;                 // relative
+    double spread_error = 0;              // relative; not below std_error
     bool keeps_values = false;            // whether the spread asks for the values themselves
     std::optional<int> spread_exponent;   // of the widest cells that the spread follows from, in units of x
     double moment_rounding = 0;           // what rounding the moments of tiny weights may contribute to the error of T
@@ -82,7 +83,7 @@ class ScaledColumn {
     void set_spread(bool is_robust) {
         spread = std;
         // The variance of cells is a difference of terms as large as the squared width.
-        spread_error = column_->is_exact ? 0 : spread_rounding * (width / std) * (width / std);
+        std_error = spread_error = column_->is_exact ? 0 : spread_rounding * (width / std) * (width / std);
         spread_exponent.reset();
         keeps_values = false;
         if (!is_robust || width > widest_cell) return;

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -139,6 +140,10 @@ class DeferredFeatures:
     n_jobs: int | None
     merge: bool
     built: tuple[FeatureMaps, Sequence[Sketch]] | None = field(default=None, init=False)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore a pickle; in older ones, `max_knots` was the only option."""
+        self.__dict__.update({"options": MapOptions(state.get("max_knots"))} | state)
 
     def build(self) -> tuple[FeatureMaps, Sequence[Sketch]]:
         """Return the maps and the sketches."""

@@ -24,6 +24,7 @@ from kdi._integral.numpy_open_maps import (
     build_open_map,
     levels_of,
     lines_in_clusters,
+    open_tails,
     with_end_levels,
 )
 from kdi._integral.score_bounds import LARGEST_SCORE, SPREAD_SENSITIVITY, normal_density
@@ -80,20 +81,23 @@ def numpy_map(
     # Uneven weights can let the deviation underflow, and infinity * 0 is NaN.
     bandwidth = inf if isinf(factor) else _ldexp(factor, shift) if is_bandwidth else factor * spread
     flatness = scaled.range / bandwidth / kernel.scale if bandwidth else inf
-    spread_error = 0.0 if is_bandwidth or isinf(factor) or not factor else max(spread_error, _spread_error(scaled))
+    std_error = 0.0 if is_bandwidth or isinf(factor) or not factor else _spread_error(scaled)
+    spread_error = max(spread_error, std_error) if factor and not isinf(factor) else 0.0
     stretch, worst = options.ceiling - options.floor, worst_error(options)
     too_wide = not is_bounded and isinf(bandwidth)
-    if (scaled.cell_width > WIDEST_CELL and factor < inf) or not spread_error < WORST_SPREAD_ERROR or too_wide:
+    if (scaled.cell_width > WIDEST_CELL and factor < inf) or not std_error < WORST_SPREAD_ERROR or too_wide:
         built = _straight_map(ends, 1.0, options)
     elif is_bounded and flatness < LINEAR_RANGE:
         built = _straight_map(ends, flatness**2, options)
     elif bandwidth < VANISHING_BANDWIDTH:
         error = _vanishing_error(scaled) if factor else _rank_error(scaled)
-        built = _lines_through_values(sketch, _ranks(scaled), scaled.weight, error, factor > 0, options)
+        built = _lines_through_values(sketch, *_ranks(scaled), scaled.weight, error, factor > 0, options)
     else:
         built = _map_at(sketch, scaled, shift, kernel, bandwidth, options)
-        sensitivity = SPREAD_SENSITIVITY if is_score else 4 * stretch  # |dT / d log h| is below 4
-        built = replace(built, error=min(built.error + sensitivity * spread_error, worst))
+        # |dT / d log h| is below 4. A spread that is not resolved may be far from the right one.
+        sensitivity = SPREAD_SENSITIVITY if is_score else 4 * stretch
+        of_spread = sensitivity * spread_error if spread_error < WORST_SPREAD_ERROR else inf
+        built = replace(built, error=min(built.error + of_spread, worst))
     if factor < inf and not sketch.is_exact:
         # In a normal score, the error of the smallest tail that the bound covers counts most.
         rounding = _moment_rounding(sketch) * (1 / float(normal_density(LARGEST_SCORE)) if is_score else stretch)
@@ -137,10 +141,10 @@ def _moment_rounding(sketch: Sketch) -> float:
     return _ldexp(sketch.count / mass, LEAST_EXPONENT + 2 - exponent)
 
 
-def _ranks(scaled: Sketch) -> Float64Array:
-    """Mid-ranks of the values or cells, in units of weight."""
+def _ranks(scaled: Sketch) -> tuple[Float64Array, Float64Array]:
+    """Mid-ranks of the values or cells from below and from above, in units of weight."""
     mass = scaled.moments[:, 0]
-    return np.cumsum(mass) - 0.5 * mass
+    return np.cumsum(mass) - 0.5 * mass, np.cumsum(mass[::-1])[::-1] - 0.5 * mass
 
 
 def _rank_error(scaled: Sketch) -> float:
@@ -194,15 +198,15 @@ def _map_at(
     is_bounded = options.target == "bounded"
     if integral.value_error > 0.01 * (least_total(kernel, relative) if is_bounded else 0.5):
         # Cells much wider than the kernel, as when alpha was lowered between two chunks: the only bound is 1.
-        return _lines_through_values(sketch, _ranks(scaled), scaled.weight, 1.0, False, options)
+        return _lines_through_values(sketch, *_ranks(scaled), scaled.weight, 1.0, False, options)
     if relative > SPARSE_RANGE:
         lines = lines_in_clusters(sketch, scaled, shift, integral, options)
         if lines is not None:
             return _lines_through(*lines, False, options)
     if relative > MAX_INTERVALS:
-        ranks, _ = integral.at(scaled.offsets)
-        error = 2 * integral.value_error / float(ranks[-1] - ranks[0]) if is_bounded else integral.value_error
-        built = _lines_through_values(sketch, ranks, 1.0, error, True, options)
+        lower, upper, _ = open_tails(integral, scaled.offsets)
+        error = 2 * integral.value_error / float(lower[-1] - lower[0]) if is_bounded else integral.value_error
+        built = _lines_through_values(sketch, lower, upper, 1.0, error, True, options)
         if is_bounded:
             return built
         # Beyond the values, the kernel cdf is somewhere between its levels at the ends and its limits.
@@ -259,11 +263,18 @@ def _build_cubic_map(integral: Integral, options: MapOptions) -> CubicMap:
 
 
 def _lines_through_values(
-    sketch: Sketch, ranks: Float64Array, weight: float, error: float, in_steps: bool, options: MapOptions
+    sketch: Sketch,
+    ranks: Float64Array,
+    upper: Float64Array,
+    weight: float,
+    error: float,
+    in_steps: bool,
+    options: MapOptions,
 ) -> ColumnMap:
     """Build straight lines through the integral at the values; `ranks` are mid-ranks for h = 0, the limit of T.
 
-    Where the integral rises `in_steps` between two values, the line is off by the rise at most.
+    `upper` is its upper tail. Where the integral rises `in_steps` between two values, the line is off by the rise at
+    most.
     """
     ends, is_bounded = np.array([sketch.minimum, sketch.maximum]), options.target == "bounded"
     total = float(ranks[-1] - ranks[0]) if is_bounded else weight
@@ -275,8 +286,7 @@ def _lines_through_values(
     if is_bounded:
         levels = options.floor + stretch * np.clip((ranks - ranks[0]) / total, 0.0, 1.0)
     else:
-        mass = sketch.moments[:, 0]
-        levels = levels_of(ranks / total, (np.cumsum(mass[::-1])[::-1] - 0.5 * mass) / float(mass.sum()), options)
+        levels = levels_of(ranks / total, upper / total, options)
     if options.target != "score":
         error *= stretch
     elif error:

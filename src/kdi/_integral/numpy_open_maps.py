@@ -119,7 +119,7 @@ def lines_in_clusters(
     positions = np.ldexp(knots, shift) - np.ldexp(sketch.minimum, shift)
     if is_bounded:
         positions[-1] = scaled.range
-    lower, upper, _ = _tails(integral, positions)
+    lower, upper, _ = open_tails(integral, positions)
     base, total = (float(lower[0]), float(lower[-1] - lower[0])) if is_bounded else (0.0, 1.0)
     lower = (lower - base) / total
     kept = np.ones(len(knots), dtype=bool)
@@ -172,7 +172,7 @@ def build_open_map(
     if not is_score and options.max_knots is not None and n + 1 > options.max_knots:
         n, (low, first) = options.max_knots - 1, _place_near(-reach, sketch, shift)
         step = (scaled.range + reach - first) / n
-    lower, upper, densities = _tails(integral, first + np.arange(n + 1.0) * step)
+    lower, upper, densities = open_tails(integral, first + np.arange(n + 1.0) * step)
     if is_score:
         levels, slopes, every, error = _score_knots(lower, upper, densities, step, integral, scaled, bounds, options)
         if not len(levels):
@@ -203,7 +203,7 @@ def _place_near(wanted: float, sketch: Sketch, shift: int) -> tuple[float, float
         return number, float(np.ldexp(number, shift) - np.ldexp(sketch.minimum, shift))
 
 
-def _tails(integral: Integral, positions: Float64Array) -> tuple[Float64Array, Float64Array, Float64Array]:
+def open_tails(integral: Integral, positions: Float64Array) -> tuple[Float64Array, Float64Array, Float64Array]:
     """Return the kernel cdf, its upper tail and its density, without the cancellation of 1 - cdf."""
     lower, densities = integral.at(positions)
     upper, _ = integral.mirrored().at((integral.high - integral.low) - positions[::-1])

@@ -391,10 +391,17 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def _check_as_fitted(self, fitted: MapOptions) -> None:
         """Raise where a parameter that the maps follow from is not what it was in `fit`."""
         wanted = self._map_options()
-        names = {"target": "bounded or output_distribution", "floor": "feature_range", "ceiling": "feature_range"}
+        names = {
+            "target": "bounded and output_distribution",
+            "floor": "feature_range",
+            "ceiling": "feature_range",
+        }
         for name, parameters in names.items():
-            if getattr(fitted, name) != getattr(wanted, name):
-                raise ValueError(f"{parameters} must be what it was in fit, but it has been changed; call fit again.")
+            before, now = getattr(fitted, name), getattr(wanted, name)
+            if before != now:
+                raise ValueError(
+                    f"{parameters} must be as in fit, where {name} was {before!r}, got {name} {now!r}; call fit again."
+                )
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())

@@ -108,8 +108,9 @@ class KDITransformer(BaseKDITransformer):
 
     .. math:: P(a, b) = \\frac{1}{N} \\sum_n G((b - X_n)/h) - G((a - X_n)/h)
 
-    NaN is left out of the fit and stays NaN. A constant feature becomes 0. `fit` reads the data twice and needs memory
-    for the sketches only. The result never decreases in x, not even by rounding.
+    NaN is left out of the fit and stays NaN. A constant feature becomes 0; with bounded=False, 1/2, or 0 as a score.
+    `fit` reads the data twice and needs memory for the sketches only. The result never decreases in x, not even by
+    rounding.
 
     References
     ----------

@@ -50,9 +50,10 @@ def check_zeros(estimator: Any, table: SparseMatrix, zeros: FloatArray, advice: 
     dense = changed[n_stored[changed] < table.shape[0]]
     if len(dense):
         names, first = getattr(estimator, "feature_names_in_", None), dense[0]
+        become = f"{zeros[first]:.6g}" if len(dense) == 1 else f"other numbers, {zeros[first]:.6g} in the first"
+        those = f"those of {column_names(estimator, dense)} become {become}"
         raise TableError(
-            f"a sparse X must have zeros that stay zeros, but those of {column_names(estimator, dense)} become "
-            f"{zeros[first]:.6g}",
+            f"a sparse X must have zeros that stay zeros, but {those}",
             column=str(first if names is None else names[first]),
             advice=advice,
         )
