@@ -37,9 +37,10 @@ struct SortedColumn {
     double mass(std::size_t k) const { return moments[values ? k : n_moments * k]; }
 };
 
-// A quartile: the index of the value or cell at which its share of the weight is reached, the weight before it, and the share.
+// A quartile: the index of the value or cell at which its share of the weight is reached, the weight before it, and the share. If
+// the share is reached exactly there, the quartile lies halfway to `next`; otherwise that is the same index.
 struct Quartile {
-    std::size_t index;
+    std::size_t index, next;
     double before, wanted;
 };
 
@@ -58,23 +59,35 @@ class Quartiles {
         for (std::size_t i = 0; i < 2; ++i) {
             const double wanted = (0.25 + 0.5 * static_cast<double>(i)) * weight, least = wanted - quartile_rounding * weight;
             while (k + 1 < column.n && before + column.mass(k) < least) before += column.mass(k++);
-            quartiles_[i] = {k, before, wanted};
+            const bool is_between = k + 1 < column.n && before + column.mass(k) <= wanted + quartile_rounding * weight;
+            quartiles_[i] = {k, k + is_between, before, wanted};
         }
     }
 
     // The range between the quartiles of the values or cells themselves, in units of 2^-shift.
     double finest(int shift) const {
         if (!column_.values) return std::ldexp(between(column_.exponent), column_.exponent + shift);
-        return std::ldexp(column_.values[quartiles_[1].index], shift) - std::ldexp(column_.values[quartiles_[0].index], shift);
+        const auto value = [&](std::size_t k) { return std::ldexp(column_.values[k], shift); };
+        const Quartile &lower = quartiles_[0], &upper = quartiles_[1];
+        return 0.5 * (value(upper.index) - value(lower.index)) + 0.5 * (value(upper.next) - value(lower.next));
     }
 
     // The range between the quartiles of cells of 2^exponent, in units of their width.
     double between(int exponent) const {
-        const CellPlace lower = place(quartiles_[0], exponent), upper = place(quartiles_[1], exponent);
-        return std::max(static_cast<double>(upper.cell - lower.cell) + (upper.z - lower.z), 0.0);
+        const auto distance = [](const CellPlace& lower, const CellPlace& upper) {
+            return static_cast<double>(upper.cell - lower.cell) + (upper.z - lower.z);
+        };
+        const double first = distance(place(quartiles_[0], exponent), place(quartiles_[1], exponent));
+        const double second = distance(place(next(quartiles_[0]), exponent), place(next(quartiles_[1]), exponent));
+        return std::max(0.5 * first + 0.5 * second, 0.0);
     }
 
   private:
+    Quartile next(const Quartile& quartile) const {
+        if (quartile.next == quartile.index) return quartile;
+        return {quartile.next, quartile.next, quartile.before + column_.mass(quartile.index), quartile.wanted};
+    }
+
     // Only the cell that holds a quartile matters: what falls into it lies side by side.
     CellPlace place(const Quartile& quartile, int exponent) const {
         const CellLocator locate(exponent);

@@ -50,12 +50,12 @@ def ranks(values, weights=None):
     return points, lower / masses.sum(), upper / masses.sum()
 
 
-def quartiles(values, weights=None, method="inverted_cdf"):
-    """Quartiles as numpy has them."""
+def quartiles(values, weights=None):
+    """Quartiles as numpy has them: where the distribution function is a quarter, the middle between two values."""
     points, masses = oracle.distinct(values, weights)
-    if method == "inverted_cdf":
-        return np.quantile(points, [0.25, 0.75], weights=masses, method=method)
-    return np.quantile(np.repeat(points, masses.astype(int)), [0.25, 0.75])
+    if (masses == np.round(masses)).all():
+        return np.quantile(np.repeat(points, masses.astype(int)), [0.25, 0.75], method="averaged_inverted_cdf")
+    return np.quantile(points, [0.25, 0.75], weights=masses, method="inverted_cdf")
 
 
 def robust_spread(values, weights=None):

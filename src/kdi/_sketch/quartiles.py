@@ -64,8 +64,10 @@ def _quartile_range(sketch: Sketch, shift: int) -> tuple[float, float, int | Non
     finest, error = sketch.exponent, 0.0
     if finest is None:
         mass = sketch.moments[:, 0]
-        lower, upper = (ldexp(float(sketch.keys[_place_of(mass, share)[0]]), shift) for share in (0.25, 0.75))
-        value_range, least = upper - lower, finest_exponent(max(abs(sketch.minimum), abs(sketch.maximum)))
+        pairs = zip(_places_of(mass, 0.25), _places_of(mass, 0.75), strict=True)
+        keys = np.ldexp(np.asarray(sketch.keys, dtype=float), shift)
+        value_range = sum(0.5 * float(keys[above] - keys[below]) for (below, _), (above, _) in pairs)
+        least = finest_exponent(max(abs(sketch.minimum), abs(sketch.maximum)))
     else:
         value_range, least = ldexp(_cells_between(sketch.keys, sketch.moments), finest + shift), finest
         error = ldexp(2.0, finest + shift) / value_range if value_range > 0 else inf
@@ -80,23 +82,36 @@ def _quartile_range(sketch: Sketch, shift: int) -> tuple[float, float, int | Non
     return value_range, error, finest
 
 
-def _place_of(mass: Float64Array, share: float) -> tuple[int, float]:
-    """Return the index at which a share of the weight is reached, and the part of it there that is needed."""
+def _places_of(mass: Float64Array, share: float) -> list[tuple[int, float]]:
+    """Return the index at which a share of the weight is reached, and the part of it there that is needed.
+
+    If the share is reached exactly there, the quartile lies halfway to the next one, which is returned as well;
+    otherwise the same one is returned twice.
+    """
     sums = np.cumsum(mass)
     weight = float(sums[-1])
-    place = min(int(np.searchsorted(sums, share * weight - QUARTILE_ROUNDING * weight)), len(mass) - 1)
-    before = float(sums[place - 1]) if place else 0.0
-    return place, min(max((share * weight - before) / float(mass[place]), 0.0), 1.0)
+    wanted, rounding = share * weight, QUARTILE_ROUNDING * weight
+    first = min(int(np.searchsorted(sums, wanted - rounding)), len(mass) - 1)
+    second = first + (first + 1 < len(mass) and float(sums[first]) <= wanted + rounding)
+
+    def part(place: int) -> float:
+        before = float(sums[place - 1]) if place else 0.0
+        return min(max((wanted - before) / float(mass[place]), 0.0), 1.0)
+
+    return [(place, part(place)) for place in (first, second)]
 
 
 def _cells_between(cells: Float64Array | Int64Array, moments: Float64Array) -> float:
     """Return the range between the quartiles of cells, in units of their width."""
-    places = []
-    for share in (0.25, 0.75):
-        k, part = _place_of(moments[:, 0], share)
+
+    def place(k: int, part: float) -> tuple[int, float]:
         mean, square = (moments[k, 1:3] / moments[k, 0]).tolist()
         variance = square - mean * mean
         z = mean + (sqrt(12 * variance) * (part - 0.5) if variance > LEAST_VARIANCE else 0.0)
-        places.append((int(cells[k]), min(max(z, -0.5), 0.5)))
-    (lower, lower_z), (upper, upper_z) = places
-    return float(max(upper - lower + (upper_z - lower_z), 0.0))
+        return int(cells[k]), min(max(z, -0.5), 0.5)
+
+    total = 0.0
+    for below, above in zip(_places_of(moments[:, 0], 0.25), _places_of(moments[:, 0], 0.75), strict=True):
+        (lower, lower_z), (upper, upper_z) = place(*below), place(*above)
+        total += 0.5 * (upper - lower + (upper_z - lower_z))
+    return float(max(total, 0.0))
