@@ -65,11 +65,21 @@ def duel(rows: list[Row], own: str, other: str) -> Contest:
 
 def headline(rows: list[Row]) -> str:
     """Say whether kdi's best contender is ahead of RealMLP's preprocessing with both models."""
-    claim = best_claim(halves(rows)["odd half"], "")
-    verdict = "is ahead" if claim.holds else "is NOT ahead"
+    odd = halves(rows)["odd half"]
+    best, uniform, chosen_before = (
+        best_claim(odd, ""),
+        ahead_claim(odd, BEST_UNIFORM, CLIP),
+        chosen_claim(compared(rows)),
+    )
+
+    def verdict(claim: Claim) -> str:
+        return "is ahead" if claim.holds else "is NOT ahead"
+
     return (
-        f"kdi's best contender {verdict} of {CLIP} in mean rank with every model, on the half of the sets that kdi's "
-        f"settings were not chosen on: {claim.found}."
+        f"kdi's best contender {verdict(best)} of {CLIP} in mean rank with every model, on the half of the sets that "
+        f"kdi's settings were not chosen on: {best.found}. {BEST_UNIFORM} alone {verdict(uniform)} with every model "
+        f"({uniform.found}); the contender that was best on the other half {verdict(chosen_before)} "
+        f"({chosen_before.found})."
     )
 
 
