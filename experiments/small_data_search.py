@@ -9,7 +9,7 @@ even that takes hours, experiments/linear_svc.py solves the same problems.
 """
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from time import process_time
 from typing import Any, NamedTuple
@@ -68,8 +68,16 @@ class TooSlow(Exception):
     """A fold took longer than its limit."""
 
 
-def fold_rows(table: Floats, labels: Labels, fold: int, penalties: Penalties, solver: str, limit: float) -> list[Row]:
-    """Score every method on one outer fold, and record the choice of its inner search.
+def fold_rows(
+    table: Floats,
+    labels: Labels,
+    fold: int,
+    penalties: Penalties,
+    solver: str,
+    limit: float,
+    methods: Sequence[str] = tuple(CHOICES),
+) -> list[Row]:
+    """Score methods on one outer fold, and record the choices of their inner searches.
 
     The limit is in seconds of processor time; a fold that exceeds it raises TooSlow.
     """
@@ -79,12 +87,14 @@ def fold_rows(table: Floats, labels: Labels, fold: int, penalties: Penalties, so
         # scikit-learn 1.9 deprecates libsvm's probabilities, which are part of the benchmark's definition.
         warnings.filterwarnings("ignore", message=".*probability.*", category=FutureWarning)
         warnings.simplefilter("ignore", ConvergenceWarning)
-        searched = [
-            timed(inner_scores, option, table[train], labels[train], penalties, solver, until) for option in OPTIONS
-        ]
+        searched = {
+            index: timed(inner_scores, OPTIONS[index], table[train], labels[train], penalties, solver, until)
+            for index in sorted({index for method in methods for index in CHOICES[method]})
+        }
         outer = cache(partial(outer_score, table, labels, train, test, solver))
         rows = []
-        for method, choices in CHOICES.items():
+        for method in methods:
+            choices = CHOICES[method]
             scores = np.concatenate([searched[index][1] for index in choices])
             option, penalty = divmod(int(np.argmax(scores)), len(penalties))  # the first of ties
             chosen = choices[option]
