@@ -93,8 +93,9 @@ def added_to(rows: list[Row]) -> list[Row]:
         found = run(tasks, JOBS)
     except KeyboardInterrupt:
         found = cached(tasks)
+    own = [row for row in found if row["method"] in CHOICES]
     found += [
-        row | {"data": copy} for copy, name in originals.items() if copy != name for row in chosen(found, data=name)
+        row | {"data": copy} for copy, name in originals.items() if copy != name for row in chosen(own, data=name)
     ]
     return ordered(rows, summarised(found), order)
 
