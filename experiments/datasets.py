@@ -11,6 +11,7 @@ import hashlib
 import os
 import tarfile
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -171,13 +172,16 @@ def arff_arrays(text: str, label: str = "class") -> tuple[Floats, Labels]:
     return np.column_stack(features).astype(float), integers(labels)
 
 
-def as_published(name: str, path: str | os.PathLike[str] | None = None) -> tuple[Floats, Labels]:
+@cache  # for all folds of a set
+def as_published(name: str) -> tuple[Floats, Labels]:
     """Read a set as Feldman's program reads it, which differs from the above.
 
     Categories that are numbers are one numeric column, one-hot columns follow after all numeric ones, and classes are
     numbered in the order of their first rows.
     """
-    table, meta = arff.loadarff(StringIO(dict(archive_files(find_archive(path)))[name]))
+    with tarfile.open(find_archive(), "r:xz") as members:
+        (text,) = (members.extractfile(one).read().decode() for one in members if Path(one.name).stem == name)
+    table, meta = arff.loadarff(StringIO(text))
     numeric, others, labels = [], [], np.empty(0)
     for column in meta.names():
         if column.lower() == "class":
