@@ -128,24 +128,27 @@ def interior(rows: Floats, limits: Floats) -> Floats:
     result, active = planes[:, :-1].copy(), np.arange(len(rows))
     identity = np.eye(rows.shape[2])
     identity[-1, -1] = 1e-12  # the intercept is not penalised
-    slacks, excess, duals = np.ones(limits.shape), np.ones(limits.shape), limits / 2
+    slacks, excess = np.ones(limits.shape), np.ones(limits.shape)
+    duals, rest = limits / 2, limits / 2  # the rest, c - a, is kept too: the difference loses its digits near 0
     violated = np.ones((len(rows), 1))  # slacks + 1 - margins - excess: the same in all rows of a problem
+    before = np.full(len(rows), np.inf)
     for step in range(STEPS):
-        rest = limits - duals
         gap = (np.einsum("bn,bn->b", duals, slacks) + np.einsum("bn,bn->b", rest, excess))[:, None]
         balance = from_left(duals, rows)
         balance[:, :-1] -= planes[:, :-1]
         objective = np.einsum("bn,bn->b", limits, excess) + (planes[:, :-1] ** 2).sum(axis=1) / 2
-        # The duals may be much greater than their balance, which then has their rounding.
-        rounding = 10 * TOLERANCE * (1 + abs(planes).max(axis=1)) + 1e-9 * duals.sum(axis=1)
-        keep = (gap[:, 0] >= TOLERANCE * objective) | (abs(balance).max(axis=1) >= rounding)
-        keep |= violated[:, 0] >= TOLERANCE
+        missing = abs(balance).max(axis=1)
+        # Balanced, or as well as rounding lets it be: it has become worse.
+        unbalanced = (missing >= 10 * TOLERANCE * (1 + abs(planes).max(axis=1))) & (missing < before)
+        before = missing
+        keep = (gap[:, 0] >= TOLERANCE * objective) | (violated[:, 0] >= TOLERANCE) | unbalanced
         if not keep.all():
             result[active[~keep]] = planes[~keep, :-1]
             if not keep.any():
                 return result
-            active, rows, limits, planes, slacks, excess, duals, violated, rest, gap, balance = (
-                one[keep] for one in (active, rows, limits, planes, slacks, excess, duals, violated, rest, gap, balance)
+            active, rows, limits, planes, slacks, excess, duals, rest, violated, before, gap, balance = (
+                one[keep]
+                for one in (active, rows, limits, planes, slacks, excess, duals, rest, violated, before, gap, balance)
             )
         ratio = excess / rest
         weights = 1 / (slacks / duals + ratio)
@@ -171,9 +174,8 @@ def interior(rows: Floats, limits: Floats) -> Floats:
         length = SHORTEN * longest_step((slacks, slack), (excess, over), (duals, dual), (rest, -dual))
         planes = planes + length * plane
         violated = violated * (1 - length)
-        for value, change in ((slacks, slack), (excess, over), (duals, dual)):
-            change *= length
-            value += change
+        for value, change in ((slacks, slack), (excess, over), (duals, dual), (rest, -dual)):
+            value += length * change
     raise ArithmeticError(f"no solution within {STEPS} steps: the gap is {gap.max():.1e}")
 
 
