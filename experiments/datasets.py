@@ -11,6 +11,7 @@ import hashlib
 import os
 import tarfile
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -150,10 +151,15 @@ def usable(
             continue
         if np.bincount(labels).min() < FEWEST or (most_columns is not None and table.shape[1] > most_columns):
             continue
-        if len(table) > MOST:
-            rows = np.random.RandomState(0).choice(len(table), MOST, replace=False)
-            table, labels = table[rows], labels[rows]
-        yield name, table, labels
+        yield name, *drawn(table, labels)
+
+
+def drawn(table: Floats, labels: Labels) -> tuple[Floats, Labels]:
+    """Draw MOST rows of a set that has more."""
+    if len(table) <= MOST:
+        return table, labels
+    rows = np.random.RandomState(0).choice(len(table), MOST, replace=False)
+    return table[rows], labels[rows]
 
 
 def arff_arrays(text: str, label: str = "class") -> tuple[Floats, Labels]:
@@ -164,6 +170,29 @@ def arff_arrays(text: str, label: str = "class") -> tuple[Floats, Labels]:
     labels = columns.pop(target)
     features = [values if values.dtype.kind == "f" else one_hot(values) for values in columns.values()]
     return np.column_stack(features).astype(float), integers(labels)
+
+
+@cache  # for all folds of a set
+def as_published(name: str) -> tuple[Floats, Labels]:
+    """Read a set as Feldman's program reads it, which differs from the above.
+
+    Categories that are numbers are one numeric column, one-hot columns follow after all numeric ones, and classes are
+    numbered in the order of their first rows.
+    """
+    with tarfile.open(find_archive(), "r:xz") as members:
+        (text,) = (members.extractfile(one).read().decode() for one in members if Path(one.name).stem == name)
+    table, meta = arff.loadarff(StringIO(text))
+    numeric, others, labels = [], [], np.empty(0)
+    for column in meta.names():
+        if column.lower() == "class":
+            _, first, codes = np.unique(np.array(table[column]), return_index=True, return_inverse=True)
+            labels = np.argsort(np.argsort(first))[codes]
+            continue
+        try:
+            numeric.append(table[column].astype(float))
+        except ValueError:
+            others.append(one_hot(table[column]))
+    return drawn(np.column_stack([*numeric, *others]), labels.astype(np.int64))
 
 
 def one_hot(column: Any) -> Floats:

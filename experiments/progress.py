@@ -124,6 +124,12 @@ def run(tasks: Sequence[Task], n_jobs: int = 1) -> Rows:
     return [row for index in range(len(tasks)) for row in found[index]]
 
 
+def cached(tasks: Iterable[Task]) -> Rows:
+    """Return the rows of the tasks that are done, of a run that was stopped."""
+    known = _cache.rows if _cache else {}
+    return [row for task in tasks for row in known.get(task.key, [])]
+
+
 def finished(tasks: Sequence[Task], wanted: Iterable[int], n_jobs: int) -> Iterator[tuple[int, Rows, float]]:
     """Yield index, rows and seconds of each wanted task as soon as it is done."""
     if n_jobs == 1:

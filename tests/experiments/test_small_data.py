@@ -1,6 +1,7 @@
 """The experiment on the Small Data Benchmarks against scikit-learn's own nested search, and its claims."""
 
 import re
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -11,9 +12,11 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVC
 
 import kdi
-from experiments import small_data, small_data_tables
+from experiments import datasets, small_data, small_data_tables
 from experiments.names import EACH, KDI, MIN_MAX, QUANTILE, TUNED
+from experiments.progress import cached_rows
 from experiments.rows import read_rows
+from experiments.small_data_tables import AS_PUBLISHED, TWICE
 
 PENALTIES = (0.01, 1.0, 10.0)
 STEPS = {"min_max": 0, "quantile": 0.1, "kdi": 0.2, "tuned": 0.3, "each": 0.4}
@@ -30,7 +33,7 @@ def nested(transformer, grid, table, labels):
 
 
 def scored(name, penalties):
-    return [row for fold in range(4) for row in small_data.set_rows("quick", name, fold, penalties)]
+    return [row for fold in range(4) for row in small_data.fold_of_set("quick", name, "", fold, penalties)]
 
 
 @pytest.mark.slow
@@ -57,18 +60,96 @@ def test_min_max_has_the_score_that_was_published(name):
     assert float(row["auc"]) == pytest.approx(float(row["published"]), abs=1e-6)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["blogger", "monks1"])
+def test_min_max_has_the_published_score_of_sets_that_are_read_in_that_way(name, monkeypatch):
+    monkeypatch.setenv(datasets.VARIABLE, str(datasets.SMALLEST))
+    folds = range(small_data.FOLDS)
+    read = [small_data.fold_of_set("quick", name, AS_PUBLISHED, fold, small_data.PENALTIES) for fold in folds]
+    assert np.mean([row["auc"] for (row,) in read]) == pytest.approx(datasets.published_scores()[name], abs=1e-6)
+
+
+def test_a_set_is_given_up_if_a_fold_takes_too_long(monkeypatch):
+    monkeypatch.setattr(small_data, "LIMIT", -1.0)
+    rows = [row for fold in range(3) for row in folds_of("set", fold)]
+    assert small_data.fold_of_set("quick", "iris", "", 3, PENALTIES) == []
+    assert small_data.summarised(rows) == []
+
+
+def test_copies_are_named_after_the_first():
+    table, labels = np.eye(3), np.arange(3)
+    sets = {"one": (table, labels), "two": (table, labels[::-1]), "three": (table.copy(), labels.copy())}
+    assert small_data.first_copies(sets) == {"one": "one", "two": "two", "three": "one"}
+
+
+class TestFull:
+    """`--full` measures what committed rows lack: here the calls are recorded, not performed."""
+
+    sets: ClassVar = {
+        "iris": (np.eye(3), np.arange(3)),
+        "copy": (np.eye(3), np.arange(3)),
+        "wine": (np.eye(2), np.arange(2)),
+    }
+
+    @pytest.fixture
+    def called(self, monkeypatch, tmp_path):
+        monkeypatch.setattr(small_data, "all_sets", lambda size: self.sets)
+        monkeypatch.setattr(small_data, "SOLVED_TWICE", ("wine",))
+        monkeypatch.setattr(small_data, "READ_AGAIN", {"iris": ""})
+        monkeypatch.setattr(small_data, "JOBS", 1)
+        monkeypatch.setattr(datasets, "published_scores", lambda: dict.fromkeys(self.sets, 0.5))
+        calls = []
+
+        def fold_of_set(size, name, kind, fold, penalties):
+            calls.append((name, kind, fold))
+            if len(calls) == self.stop_at:
+                raise KeyboardInterrupt
+            return folds_of(name, fold, small_data_tables.labelled(MIN_MAX, kind))
+
+        monkeypatch.setattr(small_data, "fold_of_set", fold_of_set)
+        with cached_rows(tmp_path / "rows.jsonl"):
+            yield calls
+
+    stop_at = 0
+
+    def test_all_kinds_once_and_copies_from_their_firsts(self, called):
+        rows = small_data.added_to([])
+        assert {call[:2] for call in called} == {("wine", ""), ("iris", ""), ("wine", TWICE), ("iris", AS_PUBLISHED)}
+        assert len(called) == 16
+        assert {(row["data"], row["method"]) for row in rows} == {
+            ("iris", MIN_MAX),
+            ("copy", MIN_MAX),
+            ("wine", MIN_MAX),
+            ("wine", f"{MIN_MAX}, {TWICE}"),
+            ("iris", f"{MIN_MAX}, {AS_PUBLISHED}"),
+        }
+
+    def test_committed_rows_are_kept_as_they_are(self, called):
+        kept = [{"data": "iris", "method": MIN_MAX, "auc": "0.123456"}]
+        rows = small_data.added_to(kept)
+        assert ("iris", "", 0) not in called
+        assert ("copy", "", 0) in called
+        assert kept[0] in rows
+
+    def test_stopped_it_returns_the_sets_that_are_complete(self, called):
+        self.stop_at = 6
+        rows = small_data.added_to([])
+        assert len({row["data"] for row in rows}) in (1, 2)
+        assert len(called) == 6
+
+
 def test_quick_sets_are_the_smallest_dozen():
     assert len(small_data.all_sets("quick")) == 12
     assert all(len(table) < 600 for table, _ in small_data.all_sets("quick").values())
 
 
+def folds_of(name, fold, method=MIN_MAX):
+    head = {"data": name, "rows": 150, "columns": 4, "classes": 3, "solver": "libsvm", "method": method}
+    return [head | {"fold": fold, "auc": 0.9 + fold / 100, "penalty": 10.0, "alpha": "", "seconds": 1.5}]
+
+
 def test_folds_become_one_row():
-    head = {"data": "iris", "rows": 150, "columns": 4, "classes": 3}
-    folds = [
-        head | {"fold": fold, "method": MIN_MAX, "auc": 0.9 + fold / 100, "penalty": 10.0, "alpha": "", "seconds": 1.5}
-        for fold in range(4)
-    ]
-    (row,) = small_data.summarised(folds)
+    (row,) = small_data.summarised([row for fold in range(4) for row in folds_of("iris", fold)])
     assert row["auc"] == "0.915000"
     assert row["penalties"] == "10 10 10 10"
     assert row["alphas"] == ""
@@ -80,7 +161,8 @@ def made_rows(**scores):
     """Rows of as many sets as there are scores."""
     names = {"min_max": MIN_MAX, "quantile": QUANTILE, "kdi": KDI, "tuned": TUNED, "each": EACH}
     return [
-        {"data": f"set {index}", "rows": 100 * (index + 1), "columns": 3, "classes": 2, "method": names[name]}
+        {"data": f"set {index}", "rows": 100 * (index + 1), "columns": 3, "classes": 2, "solver": "libsvm"}
+        | {"method": names[name]}
         | {"auc": f"{score:.6f}", "published": f"{score:.6f}" if name == "min_max" else "", "seconds": "1.0"}
         for name, own in scores.items()
         for index, score in enumerate(own)
@@ -130,8 +212,22 @@ def test_tables_of_made_rows():
     rows = made_rows(min_max=[0.5, 0.6], quantile=[0.8, 0.7], kdi=[0.7, 0.7], tuned=[0.6, 0.9], each=[0.9, 0.9])
     summary, _, sets = small_data_tables.tables(rows)
     assert summary.rows[0][1] == "0.5500 (0.071)"
-    assert sets.rows[1][:4] == ["set 1", "200", "3", "2"]
+    assert sets.rows[1][:5] == ["set 1", "200", "3", "2", "libsvm"]
     assert sets.rows[1][-1] == "0.6000"
+
+
+def test_tables_of_checks():
+    rows = made_rows(min_max=[0.5, 0.6], quantile=[0.8, 0.7], kdi=[0.7, 0.6], tuned=[0.6, 0.7], each=[0.9, 0.8])
+    for row in rows:
+        row["data"] = "blogger" if row["data"] == "set 0" else "iris"
+    first = [row for row in rows if row["data"] == "blogger"]
+    twice = [row | {"method": small_data_tables.labelled(row["method"], TWICE), "auc": "0.7"} for row in first]
+    again = first[0] | {"method": small_data_tables.labelled(MIN_MAX, AS_PUBLISHED), "auc": "0.55"}
+    _, _, solvers, read, sets = small_data_tables.tables([*rows, *twice, again])
+    assert solvers.rows == [["blogger", "+0.2000", "-0.1000", "+0.0000", "+0.1000", "-0.2000"]]
+    assert "0.2000 at most" in solvers.note
+    assert read.rows[0][:4] == ["blogger", "0.500000", "0.550000", "0.500000"]
+    assert len(sets.rows) == 2
 
 
 def test_guide_to_tuning_has_the_committed_means():
