@@ -87,7 +87,8 @@ def test_one_hot_is_not_sparse(encode, groups):
 def test_zeros_in_another_bin(groups):
     X = sparse.csr_array(np.where(groups == 0, 0, groups - 45))
     model = KDIDiscretizer(encode="ordinal").fit(X)
-    with pytest.raises(ValueError, match=r"columns 0, 1, 2, 3 become other numbers, 2 in the first; zeros stay zeros where .*X\.toarray\(\)"):
+    message = r"columns 0, 1, 2, 3 become other numbers, 2 in the first; zeros stay zeros where .*X\.toarray\(\)"
+    with pytest.raises(ValueError, match=message):
         model.transform(X)
 
 
