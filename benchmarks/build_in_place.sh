@@ -1,8 +1,8 @@
 #!/bin/sh
-# build_in_place.sh [arguments of python -m benchmarks.cores]: measure on a machine on which pip can install nothing.
+# build_in_place.sh ARGUMENTS: run Python with these arguments on a machine on which pip can install nothing.
 #
-# It builds the core with plain CMake beside a copy of the package in build/in_place, and runs python -m benchmarks.cores
-# there. It needs Python 3.11 or later with its headers, NumPy, scikit-learn, CMake, a C++ compiler and nanobind, which may
+# It builds the core with plain CMake beside a copy of the package in build/in_place, which Python then imports, as in
+# `build_in_place.sh -m benchmarks.cores`. It needs Python 3.11 or later with its headers, NumPy, scikit-learn, CMake, a C++ compiler and nanobind, which may
 # also lie in a folder that nanobind_DIR names. PYTHON names the interpreter.
 set -eu
 cd "$(dirname "$0")/.."
@@ -24,4 +24,4 @@ cp "$build"/core/_core*.so "$package/kdi/_numerics/"
 PYTHONPATH=$package:.${PYTHONPATH:+:$PYTHONPATH}
 export PYTHONPATH
 "$python" -c "import kdi._numerics._core as core; assert '/in_place/' in core.__file__, f'{core.__file__} is of another build'"
-exec "$python" -W ignore -m benchmarks.cores "$@"
+exec "$python" -W ignore "$@"

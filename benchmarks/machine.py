@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 LIBRARIES = ["kdi", "numpy", "scipy", "scikit-learn", "kditransform", "numba", "KDEpy", "joblib", "pandas"]
-LIBRARIES += ["pyarrow", "dask", "dask-ml", "distributed", "pyspark"]
+LIBRARIES += ["pyarrow", "dask", "dask-ml", "distributed", "pyspark", "torch", "tabpfn"]
 
 
 def machine() -> dict[str, object]:

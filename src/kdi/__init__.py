@@ -51,7 +51,7 @@ _HOMES = {
     "explore": "kdi.explorer._page",
     "sketch_table": "kdi._tables.streams",
 }
-_PACKAGES = ("cli", "compat", "dask", "data", "explorer", "spark")
+_PACKAGES = ("cli", "compat", "dask", "data", "explorer", "spark", "torch")
 
 __all__ = [
     "ALPHAS",

@@ -126,6 +126,16 @@ def test_refused_in_fit_and_not_before(options, message, table):
         model.fit(table)
 
 
+@pytest.mark.parametrize("order", [1234, 0, "four", None], ids=repr)
+def test_parameters_of_a_kernel_that_is_not_used_are_not_checked(order, table):
+    model = new.KDITransformer(kernel="gaussian", polyexp_order=order, polyexp_eval="asdf").fit(table)
+    assert_array_equal(model.transform(table), new.KDITransformer(kernel="gaussian").fit_transform(table))
+    with pytest.raises(ValueError, match="polyexp_eval must be one of"):
+        model.set_params(kernel="polyexp", polyexp_order=4).fit(table)
+    with pytest.raises(ValueError, match="order must be"):
+        model.set_params(polyexp_eval="auto", polyexp_order=1234).fit(table)
+
+
 def test_not_fitted(table):
     for method in ("transform", "inverse_transform"):
         with pytest.raises(NotFittedError):

@@ -25,6 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kdi._integral.build import DeferredFeatures, FeatureMaps
 from kdi._integral.maps import (
+    EMPTY,
     LINEAR,
     OUT_OF_RANGE,
     ColumnMap,
@@ -41,8 +42,9 @@ from kdi._numerics.numpy_lookup import CLIPPED_SCORE
 from kdi._sketch.packed import PackedSketches
 from kdi._sketch.sketch import Sketch
 from kdi._tables.sources import is_source
+from kdi._transformer.arrays import map_table
 from kdi._transformer.sparse import map_sparse
-from kdi._utils.errors import TableError
+from kdi._utils.errors import NoSketchesError, TableError
 from kdi._utils.sparse import as_sparse_table
 from kdi._utils.threads import count_threads
 from kdi._utils.typing import Float64Array, FloatArray, KernelName, OutOfRange
@@ -63,6 +65,7 @@ from kdi._utils.validation import (
 
 InPlace = Callable[[Float64Array], None]
 
+LEARNT = ("_maps", "_sketches", "_fitted_to")  # besides the attributes whose names end in _
 CALLERS = ("kdi", "sklearn", "joblib")  # packages between the user's line and a warning
 NORMAL_BLOCK = 2**17  # values turned into normal scores at once
 
@@ -86,8 +89,9 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     n_jobs: int | None
     copy: bool
     _spreads: tuple[str, ...] = SPREADS
-    _sketches: Sequence[Sketch]
+    _sketches: Any  # a sequence of Sketch, or sketches of kdi.torch, which `to_host` turns into one
     _maps: FeatureMaps | DeferredFeatures
+    _fitted_to: str = "numpy"  # the library of the arrays that were fitted, if scikit-learn dispatched on them
 
     def transform(self, X: Any) -> Any:
         """Map each feature to [0, 1] or `feature_range`, or to normal scores.
@@ -102,12 +106,15 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         ndarray of shape (n_samples, n_features), float32 for float32 input and float64 otherwise
             For a sparse matrix, a matrix of the same format, CSR or CSC; for a pyarrow Table, a Table; for a polars
             LazyFrame, a LazyFrame; for other streams, a RecordBatchReader that transforms batch by batch as it is read.
+            With scikit-learn's ``array_api_dispatch=True``, an array of the library and on the device of X.
         """
+        if self._is_for_numpy(X):
+            return self._apply_maps(X, back=False)
         if is_source(X):
             from kdi._tables.streams import transform_source
 
             return transform_source(self, X)
-        return self._apply_maps(X, back=False)
+        return map_table(self, X, back=False)
 
     def inverse_transform(self, X: Any) -> Any:
         """Map transformed values back to the features.
@@ -116,11 +123,13 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), or a stream as in `transform`
         """
+        if self._is_for_numpy(X):
+            return self._apply_maps(X, back=True)
         if is_source(X):
             from kdi._tables.streams import table_function, transform_source
 
             return transform_source(self, X, table_function(self, "inverse_transform"))
-        return self._apply_maps(X, back=True)
+        return map_table(self, X, back=True)
 
     def transform_stream(self, source: Any, sink: Any, *, progress: bool = False) -> int:
         """Transform a table that need not fit in memory into a Parquet or CSV file.
@@ -171,7 +180,7 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     @property
     def sketches_(self) -> list[Sketch]:
-        sketches = self._get_sketches()
+        sketches = self._get_sketches("sketches_")
         return sketches.as_list if isinstance(sketches, PackedSketches) else list(sketches)
 
     @property
@@ -201,17 +210,26 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     @property
     def data_min_(self) -> Float64Array:
-        check_is_fitted(self)
-        return np.array([sketch.minimum for sketch in self.sketches_])
+        return self._extremes("data_min_")
 
     @property
     def data_max_(self) -> Float64Array:
-        check_is_fitted(self)
-        return np.array([sketch.maximum for sketch in self.sketches_])
+        return self._extremes("data_max_")
+
+    def _extremes(self, name: str) -> Float64Array:
+        """Return the smallest or the largest value of each feature."""
+        attribute = "minimum" if name == "data_min_" else "maximum"
+        try:
+            return np.array([getattr(sketch, attribute) for sketch in self._get_sketches(name)])
+        except NoSketchesError:
+            if not self.bounded:  # maps go on beyond the values
+                raise
+            maps = self._get_maps().maps
+            return np.where(maps.kind == EMPTY, np.nan, maps.low if attribute == "minimum" else maps.high)
 
     def _reset(self) -> None:
         """Forget what an earlier fit has learnt."""
-        for name in [name for name in vars(self) if name.endswith("_") or name in ("_maps", "_sketches")]:
+        for name in [name for name in vars(self) if name.endswith("_") or name in LEARNT]:
             delattr(self, name)
 
     def _read(self, X: Any, sample_weight: Any, *, reset: bool) -> tuple[FloatArray, Float64Array | None]:
@@ -236,8 +254,12 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         maps = DeferredFeatures(sketches, alphas, kernel, self._map_options(), self.n_jobs, merge)
         return self._set_fit(sketches, n_rows, maps)
 
-    def _set_fit(self, sketches: Sequence[Sketch], n_rows: int, maps: FeatureMaps | DeferredFeatures) -> Self:
-        """Keep what was learnt; maps that are built later keep the sketches themselves."""
+    def _set_fit(self, sketches: Any, n_rows: int, maps: FeatureMaps | DeferredFeatures) -> Self:
+        """Keep what was learnt; maps that are built later keep the sketches themselves.
+
+        Sketches with a method `to_host` are taken to the host when they are first asked for. Maps without sketches have
+        an empty list.
+        """
         self._sketches, self.n_samples_seen_ = [] if isinstance(maps, DeferredFeatures) else sketches, n_rows
         self._maps = maps
         return self
@@ -253,12 +275,16 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             self._warn_of_empty_columns(maps.sketches)
         return maps.build()[0]
 
-    def _get_sketches(self) -> Sequence[Sketch]:
-        """Return the sketches, no finer than they are kept once the maps are built."""
+    def _get_sketches(self, wanted_by: str) -> Sequence[Sketch]:
+        """Return the sketches, no finer than they are kept once the maps are built; raise where there are none."""
         check_is_fitted(self)
-        maps = self._maps
+        sketches, maps = getattr(self, "_sketches", []), self._maps  # in this order: partial_fit may run in a thread
         if not isinstance(maps, DeferredFeatures):
-            return self._sketches
+            if hasattr(sketches, "to_host"):
+                self._sketches = sketches = sketches.to_host()
+            if not len(sketches):
+                raise NoSketchesError(wanted_by)
+            return sketches
         if maps.merge:
             self._get_maps()
         return maps.sketches
@@ -270,7 +296,9 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def _warn_of_empty_columns(self, sketches: Sequence[Sketch]) -> None:
         counts = sketches.counts if isinstance(sketches, PackedSketches) else [sketch.count for sketch in sketches]
-        empty = [j for j, count in enumerate(counts) if not count]
+        self._warn_of_columns([j for j, count in enumerate(counts) if not count])
+
+    def _warn_of_columns(self, empty: list[int]) -> None:
         if empty:
             text = f"{column_names(self, empty)} held only NaN (or weights of zero) and will be transformed to NaN."
             warnings.warn(text, stacklevel=_user_stacklevel())
@@ -291,11 +319,21 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 advice="divide the values first",
             )
 
-    def _apply_maps(self, X: Any, *, back: bool) -> Any:
-        """Map a table to levels or scores, or `back` to values."""
-        features, to_scores = self._get_maps(), self._turns_into_scores
+    def _is_for_numpy(self, X: Any) -> bool:
+        """Tell whether X needs no look at what it is; looking takes longer than mapping a row."""
+        return type(X) is np.ndarray and self._fitted_to == "numpy"
+
+    def _usable_maps(self) -> FeatureMaps:
+        """Return the maps; raise unless the parameters are valid and those of the fit."""
+        features = self._get_maps()
         self._check_parameters()
         self._check_as_fitted(features.options)
+        return features
+
+    def _apply_maps(self, X: Any, *, back: bool) -> Any:
+        """Map a table to levels or scores, or `back` to values."""
+        self._usable_maps()
+        to_scores = self._turns_into_scores
         function = inverse if back else partial(forward, to_scores=to_scores)
         before = _from_normal if back and to_scores else None
         # Levels may have lost the names that their features had, as in scikit-learn.
@@ -408,6 +446,8 @@ class BaseKDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         maps = state.get("_maps")
         if isinstance(maps, DeferredFeatures) and maps.built is not None:
             state["_maps"], state["_sketches"] = maps.built
+        if hasattr(state.get("_sketches"), "to_host"):
+            state["_sketches"] = state["_sketches"].to_host()
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:

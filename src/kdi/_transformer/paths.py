@@ -87,7 +87,7 @@ class AlphaPath(Sequence[KDITransformer]):
     def __init__(self, alphas: Float64Array, finest: KDITransformer) -> None:
         self.alphas = alphas
         self._finest = finest  # never returned itself: the user may call partial_fit on what is returned
-        self._sketches = PathSketches(finest._get_sketches())
+        self._sketches = PathSketches(finest._get_sketches("alpha_path"))
         self._models: dict[int, KDITransformer] = {}
 
     def __len__(self) -> int:

@@ -34,7 +34,7 @@ LAST_EXPONENT = 1023  # the largest power of two that is a float64
 def transformer_to_json(estimator: Any) -> str:
     """Return a fitted KDITransformer as JSON text."""
     check_is_fitted(estimator)
-    per_feature = zip(estimator.sketches_, estimator.alpha_, estimator.bandwidth_, strict=True)
+    per_feature = zip(estimator._get_sketches("to_json"), estimator.alpha_, estimator.bandwidth_, strict=True)
     features = [
         {
             "alpha": json_number(alpha),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -22,8 +23,10 @@ from kdi._sketch.columns import ColumnStats
 from kdi._sketch.sketch import Sketch
 from kdi._sketch.sparse import StoredColumns
 from kdi._tables.sources import is_source
+from kdi._transformer.arrays import as_device_tensor, fit_tensor
 from kdi._transformer.base import BaseKDITransformer, check_open_alphas
 from kdi._utils.errors import WeightsError
+from kdi._utils.namespaces import library_of, namespace_of
 from kdi._utils.public import public_in
 from kdi._utils.sparse import as_sparse_table
 from kdi._utils.threads import count_threads
@@ -112,6 +115,10 @@ class KDITransformer(BaseKDITransformer):
     `fit` reads the data twice and needs memory for the sketches only. The result never decreases in x, not even by
     rounding.
 
+    With scikit-learn's ``array_api_dispatch=True``, arrays of torch, CuPy and other libraries of the array API give
+    arrays of the same library on the same device. A model that was fitted to such an array takes only arrays of that
+    library, on any device; other models take all. What is learnt stays in NumPy arrays on the host.
+
     References
     ----------
     McCarter, C. (2023). The Kernel Density Integral Transformation. Transactions on Machine Learning Research.
@@ -164,6 +171,9 @@ class KDITransformer(BaseKDITransformer):
             A stream is anything with an Arrow stream (a pyarrow Table, RecordBatchReader or Dataset, a polars
             LazyFrame, a DuckDB relation), or the path of a Parquet or CSV file, a glob, or a list of these. It is read
             batch by batch; a second time only if the bandwidth needs narrower cells than one reading could keep.
+
+            With scikit-learn's ``array_api_dispatch=True``, an array of torch, CuPy or another library of the array
+            API. On a GPU, `kdi.torch` reads it there.
         y : ignored
         sample_weight : array-like of shape (n_samples,), or the name of a column of a stream, optional
             A weight of 2 is a repetition, a weight of 0 a removal.
@@ -173,6 +183,23 @@ class KDITransformer(BaseKDITransformer):
             from kdi._tables.arrow_partitions import ArrowPartitions
 
             return self._fit_partitions(ArrowPartitions(X, sample_weight, n_jobs=self.n_jobs))
+        namespace = namespace_of(X)
+        if namespace is not None:
+            return self._fit_array(X, namespace, sample_weight, kernel)
+        return self._fit_host(X, sample_weight, kernel)
+
+    def _fit_array(self, X: Any, namespace: ModuleType, sample_weight: Any, kernel: Kernel) -> Self:
+        """Learn from an array of another library."""
+        tensor = as_device_tensor(X, namespace)
+        if tensor is None:
+            self._fit_host(X, sample_weight, kernel)
+        else:
+            fit_tensor(self, tensor, sample_weight)
+        self._fitted_to = library_of(namespace)
+        return self
+
+    def _fit_host(self, X: Any, sample_weight: Any, kernel: Kernel) -> Self:
+        """Learn from a table in the memory of the CPU, or one that is copied there."""
         table, weights = self._read_anew(X, sample_weight)
         if issparse(table):
             return self._fit_sparse(table, weights, kernel)
@@ -205,6 +232,9 @@ class KDITransformer(BaseKDITransformer):
             A stream is anything with an Arrow stream (a pyarrow Table, RecordBatchReader or Dataset, a polars
             LazyFrame, a DuckDB relation), or the path of a Parquet or CSV file, a glob, or a list of these. It is read
             batch by batch.
+
+            With scikit-learn's ``array_api_dispatch=True``, an array as in `fit`. One on a GPU is copied to the host;
+            `kdi.torch.sketch` adds up batches on the GPU.
         y : ignored
         sample_weight : array-like of shape (n_samples,), or the name of a column of a stream, optional
             A weight of 2 is a repetition, a weight of 0 a removal.
@@ -222,7 +252,7 @@ class KDITransformer(BaseKDITransformer):
             check_feature_names(self, batch.names, batch.n_columns, reset=first)
         else:
             batch = ArrayPartitions(*self._read(X, sample_weight, reset=first), self.n_jobs)
-        known = [Sketch()] * batch.n_columns if first else self._get_sketches()
+        known = [Sketch()] * batch.n_columns if first else self._get_sketches("partial_fit")
         alphas = self._resolve_alpha(np.full(batch.n_columns, LARGE_COUNT))
         if not isinstance(known, BatchedSketches) or not known.is_for(kernel, alphas, self.n_jobs):
             known = BatchedSketches(known if first else self.sketches_, kernel, alphas, self.n_jobs)
@@ -231,6 +261,8 @@ class KDITransformer(BaseKDITransformer):
         with np.errstate(over="ignore"):
             self._check_totals(batches.maximum - batches.minimum, batches.weight)
         n_rows = batches.n_rows + (0 if first else self.n_samples_seen_)
+        if first and type(X) is not np.ndarray:
+            self._fitted_to = library_of(namespace_of(X))
         return self._set_sketches(batches, n_rows, self._resolve_alpha(batches.weight), kernel)
 
     def fit_sketches(self, sketches: Any) -> Self:
@@ -356,4 +388,5 @@ class KDITransformer(BaseKDITransformer):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.array_api_support = True
         return tags

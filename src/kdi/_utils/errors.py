@@ -86,6 +86,20 @@ class WeightsError(ValueError):
         return type(self), (self.argument, self.text)
 
 
+class NoSketchesError(ValueError, AttributeError):
+    """A model that has maps without the sketches that they came from; an AttributeError too, as for any attribute."""
+
+    def __init__(self, wanted: str) -> None:
+        self.wanted = wanted
+        super().__init__(
+            f"{wanted} needs the sketches of the features, which this transformer does not have: its maps came from "
+            "kdi.torch without them, as those of a state_dict do. Fit it to the data."
+        )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.wanted,)
+
+
 class SourceChangedError(ValueError):
     """A source whose second reading found something else than the first."""
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import validate_data
 
 from kdi._utils.errors import InfiniteValuesError, TableError, WeightsError
+from kdi._utils.namespaces import as_host_array
 from kdi._utils.typing import Float64Array, FloatArray
 
 NO_ROWS = "Found array with 0 sample(s) (shape=(0, {})) while a minimum of 1 is required."
@@ -26,9 +27,10 @@ def as_table(estimator: Any, X: Any, *, reset: bool) -> FloatArray:
         if reset:
             estimator.n_features_in_ = X.shape[1]
         return X  # type: ignore[no-any-return]
+    X = as_host_array(X)
     if isinstance(X, np.ma.MaskedArray):
         X = np.ma.filled(X.astype(float), np.nan)
-    elif isinstance(X, list | tuple):
+    elif isinstance(X, list | tuple) or _has_other_dtype(X):
         X = np.asarray(X)
     wrong = non_numeric_columns(X)
     try:
@@ -56,6 +58,12 @@ def _is_plain_table(estimator: Any, X: Any, reset: bool) -> bool:
         and not hasattr(estimator, "feature_names_in_")
         and (reset or getattr(estimator, "n_features_in_", None) == X.shape[1])
     )
+
+
+def _has_other_dtype(X: Any) -> bool:
+    """Tell whether X is a table of another library than NumPy, with a dtype of that library."""
+    is_array = getattr(X, "ndim", 0) == 2 and hasattr(X, "dtype") and not hasattr(X, "columns")
+    return is_array and not hasattr(X.dtype, "kind")
 
 
 def non_numeric_columns(X: Any) -> dict[int, str]:
@@ -151,7 +159,7 @@ def as_weights(weights: ArrayLike | None, n: int, name: str = "sample_weight") -
     """
     if weights is None:
         return None
-    mass = np.require(as_numbers(weights, name), dtype=float, requirements=("C", "A"))
+    mass = np.require(as_numbers(as_host_array(weights), name), dtype=float, requirements=("C", "A"))
     if mass.ndim == 0:
         mass = np.full(n, float(mass))
     if mass.shape != (n,):

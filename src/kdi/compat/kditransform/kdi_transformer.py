@@ -22,6 +22,7 @@ __all__ = ["BOUNDS_THRESHOLD", "KDITransformer"]
 
 BOUNDS_THRESHOLD = 1e-7  # normal scores are clipped at the quantiles of this level and of 1 minus it
 EVALUATIONS = ("uniform", "train", "auto")
+DEFAULT_ORDER = 4  # where the order has no effect
 
 
 @public_in("kdi.compat.kditransform")
@@ -35,8 +36,9 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
     kernel : {"polyexp", "gaussian"}, default="polyexp"
         With "gaussian", the standard deviation is the one with N - 1, as in `scipy.stats.gaussian_kde`.
     polyexp_order : int, default=4
+        Order of the polyexp kernel; ignored, and not checked, with another kernel, as in the original.
     polyexp_eval : {"auto", "uniform", "train"}, default="auto"
-        No effect: landmarks are exact instead of computed by sums over grid points.
+        No effect: landmarks are exact instead of computed by sums over grid points. Not checked with another kernel.
     n_quantiles : int or None, default=1000
         Number of landmarks, at most the number of rows, which None stands for. The result is linear between landmarks.
     output_distribution : {"uniform", "normal"}, default="uniform"
@@ -111,7 +113,7 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         own = transformer.KDITransformer(
             self._alphas(table),
             kernel=self.kernel,
-            order=self.polyexp_order,
+            order=self.polyexp_order if self.kernel == "polyexp" else DEFAULT_ORDER,
             output_distribution=self.output_distribution,
             copy=self.copy,
         )
@@ -171,7 +173,8 @@ class KDITransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
 
     def _check_parameters(self) -> None:
         """Check the parameters that `kdi.KDITransformer` does not have; it checks the others itself."""
-        if not isinstance(self.polyexp_eval, str) or self.polyexp_eval not in EVALUATIONS:
+        known = isinstance(self.polyexp_eval, str) and self.polyexp_eval in EVALUATIONS
+        if self.kernel == "polyexp" and not known:
             raise ValueError(f"polyexp_eval must be one of {list(EVALUATIONS)}, got {self.polyexp_eval!r}.")
         if not isinstance(self.exact, bool | np.bool_):
             raise ValueError(f"exact must be True or False, got {self.exact!r}.")

@@ -1,0 +1,282 @@
+"""``python -m benchmarks.gpu [--quick] [--out DIR] [--tabpfn FILE]``: fit + transform on a GPU.
+
+Contenders are torch's own min-max scaling and copy, and TabPFN's TorchQuantileTransformer. It needs torch with CUDA,
+cuda-core, NumPy, scikit-learn and kdi, whose core build_in_place.sh builds without pip. TabPFN's class is imported
+from `tabpfn`, or from a copy of its module, which needs torch alone. All contenders of a shape take turns in one
+process, on the same tensors; times are medians of CUDA events around fit + transform.
+"""
+
+import argparse
+import importlib.util
+import json
+from collections.abc import Callable
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+import kdi
+import kdi.torch
+from benchmarks import rounds
+from benchmarks.answers import require
+from benchmarks.data import shape_name
+from benchmarks.machine import described, machine
+from benchmarks.report import Table, Target, number, target_table
+
+ALLOWED = 4e-7  # of float32: its own rounding, and that of evaluating cubics in it, for levels from 0 to 1
+CHECKED_ROWS = 20_000
+KDI, MINMAX, COPY, QUANTILES = "kdi.torch", "torch min-max", "copy", "TabPFN quantiles"
+KDI_FIT, KDI_TRANSFORM, MINMAX_FIT, MINMAX_TRANSFORM = "kdi fit", "kdi transform", "min-max fit", "min-max transform"
+GRAPH = "kdi transform, CUDA graph"
+BUDGET_MS, QUICK_BUDGET_MS = 4000.0, 400.0
+
+# name, shape, distribution, dtype, alpha, share of NaN
+CASES: dict[str, tuple[tuple[int, int], str, torch.dtype, float, float]] = {
+    "normal": ((1_000_000, 100), "normal", torch.float32, 1.0, 0.0),
+    "lognormal": ((1_000_000, 100), "lognormal", torch.float32, 1.0, 0.0),
+    "small": ((10_000, 100), "normal", torch.float32, 1.0, 0.0),
+    "tall": ((100_000_000, 10), "normal", torch.float32, 1.0, 0.0),
+    "alpha 0.1": ((1_000_000, 100), "normal", torch.float32, 0.1, 0.0),
+    "Cauchy": ((1_000_000, 100), "cauchy", torch.float32, 1.0, 0.0),
+    "Cauchy, alpha 0.1": ((1_000_000, 100), "cauchy", torch.float32, 0.1, 0.0),
+    "5 % NaN": ((1_000_000, 100), "normal", torch.float32, 1.0, 0.05),
+    "float64": ((1_000_000, 100), "normal", torch.float64, 1.0, 0.0),
+    "bfloat16": ((1_000_000, 100), "normal", torch.bfloat16, 1.0, 0.0),
+    "500 columns": ((200_000, 500), "normal", torch.float32, 1.0, 0.0),
+    "10 columns": ((10_000_000, 10), "normal", torch.float32, 1.0, 0.0),
+}
+BARS = {"normal": 1.2, "lognormal": 1.2, "tall": 6.5, "small": 0.5}  # milliseconds, fit + transform
+
+
+def make_table(shape: tuple[int, int], distribution: str, dtype: torch.dtype, missing: float) -> torch.Tensor:
+    """Make a seeded table on the GPU."""
+    generator = torch.Generator("cuda").manual_seed(7)
+    table = torch.empty(shape, device="cuda", dtype=dtype if dtype == torch.float64 else torch.float32)
+    table.cauchy_(generator=generator) if distribution == "cauchy" else table.normal_(generator=generator)
+    if distribution == "lognormal":
+        table.exp_()
+    if missing:
+        table[torch.rand(shape, device="cuda", generator=generator) < missing] = torch.nan
+    return table.to(dtype)
+
+
+def fit_transform(x: torch.Tensor, alpha: float) -> torch.Tensor:
+    return kdi.torch.transform(x, kdi.torch.fit(x, alpha=alpha))
+
+
+def fit_minmax(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    return x.amin(0), x.amax(0)
+
+
+def transform_minmax(x: torch.Tensor, ends: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
+    low, high = ends
+    return (x - low) / (high - low)
+
+
+def load_quantiles(file: Path | None) -> Any:
+    """Return TabPFN's TorchQuantileTransformer, or None."""
+    if file is not None:
+        specification = importlib.util.spec_from_file_location("torch_quantile_transformer", file)
+        assert specification is not None and specification.loader is not None
+        module = importlib.util.module_from_spec(specification)
+        specification.loader.exec_module(module)
+        return module.TorchQuantileTransformer
+    try:
+        from tabpfn.preprocessing.torch.torch_quantile_transformer import TorchQuantileTransformer
+    except ImportError:
+        return None
+    return TorchQuantileTransformer
+
+
+def contenders(x: torch.Tensor, alpha: float, quantiles: Any) -> dict[str, Callable[[], Any]]:
+    maps, ends, out = kdi.torch.fit(x, alpha=alpha), fit_minmax(x), torch.empty_like(x)
+    work: dict[str, Callable[[], Any]] = {
+        KDI: partial(fit_transform, x, alpha),
+        KDI_FIT: partial(kdi.torch.fit, x, alpha=alpha),
+        KDI_TRANSFORM: partial(kdi.torch.transform, x, maps),
+        MINMAX: lambda: transform_minmax(x, fit_minmax(x)),
+        MINMAX_FIT: partial(fit_minmax, x),
+        MINMAX_TRANSFORM: partial(transform_minmax, x, ends),
+        COPY: lambda: out.copy_(x),
+        GRAPH: capture(partial(kdi.torch.transform, x, maps)),
+    }
+    if quantiles is not None and x.numel() <= 200_000_000:
+        work[QUANTILES] = partial(quantiles(), x)
+    return work
+
+
+def capture(call: Callable[[], Any]) -> Callable[[], Any]:
+    """Return the replay of a call as a CUDA graph."""
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        call()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        kept = call()
+    return lambda: (graph.replay(), kept)
+
+
+def milliseconds(call: Callable[[], Any]) -> float:
+    """Time one call by events, on an idle device."""
+    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    torch.cuda.synchronize()
+    begin.record()
+    result = call()
+    end.record()
+    end.synchronize()
+    del result
+    return begin.elapsed_time(end)
+
+
+def measure(quick: bool, quantiles: Any) -> dict[str, Any]:
+    results = {}
+    for name, case in CASES.items():
+        (rows, columns), *rest = case
+        shape = (max(rows // 10, 1000), columns) if quick else (rows, columns)
+        results[name] = measure_case(name, shape, *rest, quick, quantiles)
+        torch.cuda.empty_cache()
+    return results
+
+
+def measure_case(
+    name: str,
+    shape: tuple[int, int],
+    distribution: str,
+    dtype: torch.dtype,
+    alpha: float,
+    missing: float,
+    quick: bool,
+    quantiles: Any,
+) -> dict[str, Any]:
+    print(f"gpu: {name}, {shape_name(*shape)}", flush=True)
+    x = make_table(shape, distribution, dtype, missing)
+    maps = kdi.torch.fit(x, alpha=alpha)
+    check(name, x, maps, alpha)
+    torch.cuda.synchronize()
+    torch.cuda.empty_cache()
+    torch.cuda.reset_peak_memory_stats()
+    before = torch.cuda.memory_allocated()
+    result = fit_transform(x, alpha)
+    again = fit_transform(x, alpha)
+    beside = torch.cuda.max_memory_allocated() - before - 2 * x.numel() * x.element_size()
+    repeats = torch.equal(result.nan_to_num(-1.0), again.nan_to_num(-1.0))
+    del result, again
+    work = contenders(x, alpha, quantiles)
+    for call in work.values():
+        call()
+    costs = {one: milliseconds(call) for one, call in work.items()}
+    budget = QUICK_BUDGET_MS if quick else BUDGET_MS
+    found = rounds.interleaved(
+        {one: partial(milliseconds, call) for one, call in work.items()}, rounds.turns(costs, budget)
+    )
+    times = {one: {"median": float(np.median(own)), "min": min(own), "rounds": len(own)} for one, own in found.items()}
+    return {
+        "shape": list(shape),
+        "dtype": str(dtype).removeprefix("torch."),
+        "bytes": x.numel() * x.element_size(),
+        "times": times,
+        "beside_mb": beside / 1e6,
+        "repeats": repeats,
+        "knots": int(maps.n_knots.max()),
+        "error_bound": float(maps.error.max()),
+    }
+
+
+def check(name: str, x: torch.Tensor, maps: Any, alpha: float) -> None:
+    """Compare with the CPU: its maps of a few columns of all rows, at some rows."""
+    columns = x[:, :2].cpu()
+    on_host = kdi.torch.fit(columns, alpha=alpha)
+    step = max(len(x) // CHECKED_ROWS, 1)
+    expected = kdi.torch.transform(columns[::step].double(), on_host)
+    got = kdi.torch.transform(x[::step].contiguous(), maps)[:, :2].cpu().double()
+    rounding = {torch.float64: 1e-12, torch.float32: ALLOWED, torch.bfloat16: 2.0**-8}[x.dtype]
+    allowed = float(on_host.error.max() + maps.error[:2].max()) + rounding
+    require(f"{name} against the CPU", float((got - expected).abs().nan_to_num(0.0).max()), allowed)
+    assert torch.equal(got.isnan(), expected.isnan())
+
+
+def tables(results: dict[str, Any]) -> list[Table]:
+    note = (
+        "Milliseconds, medians of CUDA events over interleaved rounds in one process. GB/s counts bytes read and "
+        "written by kdi's transform, and its share is that of the copy of the same tensor."
+    )
+    names = [KDI, KDI_FIT, KDI_TRANSFORM, GRAPH, MINMAX, MINMAX_FIT, MINMAX_TRANSFORM, COPY, QUANTILES]
+    rows, details = [], []
+    for name, case in results.items():
+        times = {one: own["median"] for one, own in case["times"].items()}
+        label = f"{name}, {shape_name(*case['shape'])}"
+        rows.append([label, *(number(times.get(one)) for one in names)])
+        rate = 2 * case["bytes"] / times[KDI_TRANSFORM] / 1e6
+        share, ratio = times[COPY] / times[KDI_TRANSFORM], times[KDI] / times[MINMAX]
+        quantiles = number(times[QUANTILES] / times[KDI]) if QUANTILES in times else "–"
+        kept = [number(case["beside_mb"]), number(case["knots"]), number(case["error_bound"])]
+        details.append([label, number(ratio), quantiles, number(rate), number(share), *kept])
+    header = ["", "kdi / min-max", "TabPFN / kdi", "transform, GB/s", "share of copy"]
+    return [
+        Table("Fit + transform on a GPU", ["", *names], rows, note),
+        Table("Ratios and memory", [*header, "MB beside the output", "knots", "error bound"], details, ""),
+    ]
+
+
+def targets(results: dict[str, Any]) -> list[Target]:
+    """Compare with what was asked for."""
+    found = []
+    for name, bar in BARS.items():
+        times = {one: own["median"] for one, own in results[name]["times"].items()}
+        found.append(Target(f"{name}: at most {bar} ms", f"{number(times[KDI])} ms", times[KDI] <= bar))
+        if name in ("normal", "lognormal"):
+            beside = results[name]["beside_mb"]
+            found.append(Target(f"{name}: at most 100 MB beside the output", f"{number(beside)} MB", beside <= 100))
+            if QUANTILES in times:
+                ratio = times[QUANTILES] / times[KDI]
+                found.append(Target(f"{name}: 25 times faster than {QUANTILES}", number(ratio), ratio >= 25))
+        if name == "tall":
+            share = times[COPY] / times[KDI_TRANSFORM]
+            found.append(Target("tall: transform at 0.8 of a copy's rate", number(share), share >= 0.8))
+            ratio = times[KDI] / times[MINMAX]
+            found.append(Target("tall: faster than min-max", f"{number(ratio)} of its time", ratio < 1))
+    unit = results["normal"]["times"][KDI]["median"] / results["normal"]["bytes"]
+    for name, case in results.items():
+        if case["shape"][0] >= 100_000:
+            ratio = case["times"][KDI]["median"] / case["bytes"] / unit
+            found.append(Target(f"{name}: at most 10 × normal data, per byte", number(ratio), ratio <= 10))
+    same = all(case["repeats"] for case in results.values())
+    found.append(Target("two runs equal to the bit", str(same), same))
+    return found
+
+
+def versions() -> str:
+    names = ["torch", "cuda-core", "cuda-bindings", "tabpfn"]
+    found = {}
+    for name in names:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return f"{torch.cuda.get_device_name()}, CUDA {torch.version.cuda}, " + ", ".join(map(" ".join, found.items()))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="smaller tables and fewer rounds")
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results", help="folder to write to")
+    parser.add_argument("--tabpfn", type=Path, help="TabPFN's torch_quantile_transformer.py, if it is not installed")
+    arguments = parser.parse_args()
+    before = machine()
+    seconds, results = rounds.timed(measure, arguments.quick, load_quantiles(arguments.tabpfn))
+    measured = {"machine": before, "gpu": versions(), "quick": arguments.quick, "seconds": round(seconds)}
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(measured | {"results": results}, indent=1, ensure_ascii=False)
+    (arguments.out / "gpu.json").write_text(text + "\n")
+    found = [*tables(results), target_table(targets(results))]
+    page = "\n\n".join([described(before), versions(), *(table.markdown() for table in found)])
+    (arguments.out / "gpu.md").write_text(f"# On a GPU\n\n{page}\n")
+    print(page)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,623 @@
+"""fit, scan, fill and look-up by the kernels of kernels.cu.
+
+A fit is four launches, and waits once for the host to allocate cells and knots:
+
+    scan ─▶ plan ─▶ (host: how many cells and knots) ─▶ fill ─▶ build
+
+A look-up is one launch and never waits. Columns that the kernels leave to the host, such as those of alpha = 0, are
+copied there and fitted by the core.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from kdi._integral.build import FeatureMaps, fit_table
+from kdi._integral.maps import CUBIC, KNOT_TOLERANCE, OUT_OF_RANGE, PER_FEATURE, PackedMaps
+from kdi._numerics.kernels import Kernel, get_kernel
+from kdi._sketch.sketch import Sketch
+from kdi._utils.typing import Float64Array, OutOfRange
+from kdi.torch._maps import TENSORS, Maps, Parameters
+from kdi.torch._parameters import check_ends
+from kdi.torch._sketching import CellPlan, TableStats
+
+NAMES = {
+    torch.float16: "float16",
+    torch.bfloat16: "bfloat16",
+    torch.float32: "float32",
+    torch.float64: "float64",
+}
+# Rows of a plan, as in kernels.cu: numbers, then integers, and then the numbers per column that `build` fills in.
+LOW, HIGH, WEIGHT, STD, ALPHA, BANDWIDTH = range(6)
+STATUS, CELLS, INTERVALS, SPAN, COUNT, MIDDLE, EXPONENT, STEP = range(6, 14)
+BUILT = STEP + 1
+N_ROWS = BUILT + len(PER_FEATURE)
+N_PARTIAL = 6  # numbers per column that each block of `scan` leaves to `plan`
+ON_DEVICE, EMPTY, CONSTANT, ON_HOST = range(4)
+
+MAX_ORDER = 16  # of polyexp kernels, as in kernels.cu
+FINE_TAIL, TAIL = (
+    4e-11,
+    1e-9,
+)  # of the kernel, left out of sums in float64, and of those of values rounded to 2^-16 cells
+THREADS = 1024
+QUICK_THREADS = 512  # of a block of the quick look-up
+LEAST_ROWS = 8  # that a thread reads at least, where the table has so many
+WINDOW = 512  # cells of a column around its median that a block sums in shared memory
+CELLS_AT_ONCE = 2**24  # cells of all columns that are filled at once, 32 bytes each
+SHARED_RESERVE = 1024  # bytes of shared memory that kernels have of their own
+LEAST_WINDOW = 96  # cubics of a column in shared memory, where it has so many
+LANES = 4  # values that a thread of the quick look-up reads at once, where they lie side by side
+SUM_BITS = 60  # of moments that are sums of 64 bits
+
+
+@cache
+def _kernels(index: int) -> Any:
+    from kdi.torch._kernels import load_kernels
+
+    return load_kernels(index)
+
+
+def kernels_of(device: torch.device) -> Any:
+    """Return the launcher of a device."""
+    return _kernels(device.index if device.index is not None else torch.cuda.current_device())
+
+
+def check_available() -> None:
+    """Raise ImportError unless the kernels can be compiled and loaded on the current device."""
+    try:
+        _kernels(torch.cuda.current_device())
+    except ImportError:
+        raise
+    except Exception as error:  # of the driver or the compiler, which have classes of their own
+        raise ImportError(f"{type(error).__name__}: {error}") from error
+
+
+@contextmanager
+def _on(device: torch.device) -> Iterator[Any]:
+    """Make a device current, and yield its launcher."""
+    launcher = kernels_of(device)
+    if device.type != "cuda" or device.index in (None, torch.cuda.current_device()):  # the former: emulated in tests
+        yield launcher
+        return
+    with torch.cuda.device(device):
+        yield launcher
+
+
+class Tiling(NamedTuple):
+    """How a table is divided among blocks: columns per block, threads, blocks, and rows of a block."""
+
+    width: int
+    block: int
+    grid: tuple[int, int]
+    rows: int
+
+    @classmethod
+    def of(cls, table: Tensor, n_blocks: int, most_columns: int = 512) -> Tiling:
+        """Divide a table into about so many blocks, of columns side by side that are no more than `most_columns`."""
+        n_rows, n_columns = table.shape
+        n_groups = -(-n_columns // most_columns)
+        width = -(-n_columns // n_groups)
+        height = max(THREADS // width, 1)
+        n_groups = -(-n_columns // width)
+        wanted = max(-(-n_blocks // n_groups), 1)
+        rows = max(-(-n_rows // wanted), LEAST_ROWS * height, 1)
+        return cls(width, width * height, (max(-(-n_rows // rows), 1), n_groups), rows)
+
+
+def in_rows(table: Tensor) -> Tensor:
+    """Return a table whose columns lie side by side in memory."""
+    return table if table.stride(1) == 1 or table.shape[1] == 1 else table.contiguous()
+
+
+def _table_args(table: Tensor) -> tuple[Any, ...]:
+    stride = table.stride(0) if table.shape[0] > 1 else table.shape[1]
+    return table, np.int64(table.shape[0]), np.int32(table.shape[1]), np.int64(stride)
+
+
+def is_fine(table: Tensor, weights: Tensor | None) -> bool:
+    """Tell whether moments are sums of 64 bits."""
+    return table.dtype == torch.float64 or weights is not None
+
+
+def _kernel_args(kernel: Kernel, fine: bool) -> tuple[Any, ...]:
+    numbers = kernel.scale, kernel.peak, kernel.max_fourth_derivative, reach_of(kernel, fine)
+    return np.int32(kernel.order), *numbers
+
+
+@cache
+def reach_of(kernel: Kernel, fine: bool) -> float:
+    """Return how far the kernel reaches, in units of its own bandwidth; the tail beyond is part of the error bound."""
+    wanted = FINE_TAIL if fine else TAIL
+    below, above = 0.0, 1.0
+    while kernel.tail_at(above) > wanted:
+        above *= 2
+    for _ in range(60):
+        middle = 0.5 * (below + above)
+        below, above = (middle, above) if kernel.tail_at(middle) > wanted else (below, middle)
+    return above
+
+
+# ------------------------------------------------------------------------------------------------------------- fit
+
+
+def fit(
+    table: Tensor,
+    weights: Tensor | None,
+    factors: Float64Array,
+    parameters: Parameters,
+    shape: tuple[int, ...],
+    skip_infinite: bool,
+) -> Maps | None:
+    """Fit bounded maps by the kernels; return None where these need more shared memory than the device has."""
+    table = in_rows(table)
+    kernel = get_kernel(parameters.kernel, parameters.order)
+    fine = is_fine(table, weights)
+    planned = factors if kernel.order <= MAX_ORDER else np.zeros_like(factors)  # 0 is left to the host
+    with _on(table.device) as launcher:
+        plan = _plan(launcher, table, weights, planned, kernel, skip_infinite)
+        host = Plan(plan)
+        check_ends(host[LOW], host[HIGH], shape)
+        table_size = _table_size(host, kernel, fine)
+        if 5 * 8 * table_size > launcher.shared_bytes - SHARED_RESERVE:
+            return None
+        maps = _build(launcher, table, weights, plan, host, kernel, parameters, shape, table_size)
+    by_host = np.flatnonzero(host[STATUS] == ON_HOST)
+    return _with_host_columns(maps, table, weights, factors, by_host, kernel, skip_infinite) if len(by_host) else maps
+
+
+def _plan(
+    launcher: Any, table: Tensor, weights: Tensor | None, factors: Float64Array, kernel: Kernel, skip_infinite: bool
+) -> Tensor:
+    """Scan the columns and plan their cells and knots; a row of float64 or int64 for each number of all columns."""
+    n_columns, name = table.shape[1], NAMES[table.dtype]
+    scan = f"{'scan' if weights is None else 'scan_weighted'}_{name}"
+    tiling = Tiling.of(table, launcher.resident_blocks(scan, THREADS, 0))
+    n_partial = tiling.grid[0]
+    # Few allocations: one takes as long as some of the kernels.
+    rows = torch.empty((N_ROWS + N_PARTIAL * n_partial, n_columns), dtype=torch.float64, device=table.device)
+    partial = rows.data_ptr() + 8 * N_ROWS * n_columns
+    mass = () if weights is None else (weights,)
+    sizes = np.int32(skip_infinite), np.int32(tiling.width), np.int64(tiling.rows)
+    launcher.launch(scan, tiling.grid, tiling.block, 0, *_table_args(table), *mass, *sizes, partial)
+    same = bool((factors == factors[0]).all())
+    launcher.launch(
+        f"plan_{name}",
+        (n_columns, 1),
+        256,
+        0,
+        *_table_args(table),
+        partial,
+        np.int32(n_partial),
+        None if same else torch.from_numpy(factors).to(table.device),
+        float(factors[0]),
+        *_kernel_args(kernel, is_fine(table, weights)),
+        KNOT_TOLERANCE,
+        np.int32(table.dtype != torch.float64),
+        rows,
+        _integers_of(rows, n_columns),
+    )
+    return rows[:N_ROWS]
+
+
+def _integers_of(plan: Tensor, n_columns: int) -> int:
+    """Return the address of the integers of a plan."""
+    return plan.data_ptr() + 8 * n_columns * STATUS
+
+
+class Plan:
+    """A plan on the host."""
+
+    def __init__(self, plan: Tensor) -> None:
+        self.numbers: Float64Array = plan[:BUILT].cpu().numpy()
+        self.integers = self.numbers.view(np.int64)
+
+    def __getitem__(self, row: int) -> Any:
+        return self.numbers[row] if row < STATUS else self.integers[row]
+
+
+def _table_size(host: Plan, kernel: Kernel, fine: bool) -> int:
+    """Return the number of distances between knots and cells that the kernel reaches, of the column with the most."""
+    chosen = host[STATUS] == ON_DEVICE
+    if not chosen.any():
+        return 1
+    relative = host[BANDWIDTH][chosen] / np.ldexp(1.0, host[EXPONENT][chosen])
+    reach = np.ceil(reach_of(kernel, fine) * relative * kernel.scale) + 1
+    return 2 * int(np.minimum(reach, host[CELLS][chosen] + host[STEP][chosen]).max()) + 1
+
+
+def _build(
+    launcher: Any,
+    table: Tensor,
+    weights: Tensor | None,
+    plan: Tensor,
+    host: Plan,
+    kernel: Kernel,
+    parameters: Parameters,
+    shape: tuple[int, ...],
+    table_size: int,
+) -> Maps:
+    """Fill the cells of the planned columns, and build their maps."""
+    device, n_columns = table.device, table.shape[1]
+    n_cells, intervals = host[CELLS], host[INTERVALS]
+    n_knots = np.where(intervals > 0, intervals + 1, 0)
+    kind = torch.empty(n_columns, dtype=torch.uint8, device=device)
+    coefficients = torch.empty((int(n_knots.sum()), 4), dtype=torch.float64, device=device)
+    groups = _groups(n_cells)
+    cell_starts = np.concatenate([np.cumsum(n_cells[a:b]) - n_cells[a:b] for a, b in groups])
+    # One copy to the device: where cells and knots begin, the numbers of knots, and the addresses of all arrays.
+    layout = torch.empty(3 * n_columns + len(ARRAYS), dtype=torch.int64, device=device)
+    starts = layout.data_ptr() + 8 * n_columns
+    built = {name: plan.data_ptr() + 8 * n_columns * (BUILT + k) for k, name in enumerate(PER_FEATURE)}
+    addresses = built | {"kind": kind.data_ptr(), "start": starts, "n_knots": starts + 8 * n_columns}
+    addresses["coefficients"] = coefficients.data_ptr()
+    pointers = [addresses.get(name, 0) for name in ARRAYS]
+    layout.copy_(torch.from_numpy(np.concatenate([cell_starts, np.cumsum(n_knots) - n_knots, n_knots, pointers])))
+    fine = is_fine(table, weights)
+    kept = []
+    for first, last in groups:
+        part, own = table, plan
+        if last - first < n_columns:
+            part, own = table[:, first:last], plan[:, first:last].contiguous()
+        own_cells, integers = n_cells[first:last], _integers_of(own, last - first)
+        planes = _fill(launcher, part, weights, own, integers, layout.data_ptr() + 8 * first, own_cells)
+        before = torch.empty(planes.shape[1] + last - first, dtype=torch.float64, device=device)
+        launcher.launch(
+            "build_maps",
+            (last - first, 1),
+            THREADS,
+            5 * 8 * table_size,
+            np.int32(last - first),
+            own,
+            integers,
+            layout.data_ptr() + 8 * first,
+            starts + 8 * first,
+            planes,
+            np.int64(planes.shape[1]),
+            np.int32(fine),
+            before,
+            *_kernel_args(kernel, fine),
+            *parameters.feature_range,
+            np.int32(table_size),
+            kind.data_ptr() + first,
+            *(address + 8 * first for address in built.values()),
+            coefficients,
+        )
+        kept.append(planes)
+    rows = plan.unbind(0)
+    _, start, knot_numbers, array_addresses = layout.split([n_columns] * 3 + [len(ARRAYS)])
+    no_points, no_guide = _nothing(device)
+    maps = Maps(
+        **dict(zip(PER_FEATURE, rows[BUILT:], strict=True)),
+        kind=kind,
+        start=start,
+        n_knots=knot_numbers,
+        coefficients=coefficients,
+        knots=no_points,
+        levels=no_points,
+        guide=no_guide,
+        alpha=rows[ALPHA],
+        bandwidth=rows[BANDWIDTH],
+        shape=shape,
+        n_rows=len(table),
+        parameters=parameters,
+        sketches=KernelSketches(host, kept, [n_cells[a:b] for a, b in groups], len(table)),
+    ).with_sizes(n_knots.tolist(), 0)
+    maps.__dict__["_pointers"] = array_addresses
+    return maps
+
+
+@cache
+def _nothing(device: torch.device) -> tuple[Tensor, Tensor]:
+    """Return the knots or levels, and the guide, of maps without lines."""
+    return torch.empty(0, dtype=torch.float64, device=device), torch.empty(0, dtype=torch.int32, device=device)
+
+
+def _groups(n_cells: Any) -> list[tuple[int, int]]:
+    """Divide the columns into groups of so few cells that they can be filled at once."""
+    if n_cells.sum() <= CELLS_AT_ONCE:
+        return [(0, len(n_cells))]
+    groups, first, total = [], 0, 0
+    for j, n in enumerate(n_cells.tolist()):
+        if total and total + n > CELLS_AT_ONCE:
+            groups.append((first, j))
+            first, total = j, 0
+        total += n
+    return [*groups, (first, len(n_cells))]
+
+
+def _fill(
+    launcher: Any, table: Tensor, weights: Tensor | None, plan: Tensor, integers: int, starts: Any, n_cells: Any
+) -> Tensor:
+    """Return the moments of the planned cells as integers: a row per moment, one column after the other."""
+    n_all = int(n_cells.sum())
+    planes = torch.zeros((4, n_all), dtype=torch.int64, device=table.device)
+    if not n_all:
+        return planes
+    fine = is_fine(table, weights)
+    window = int(min(WINDOW, n_cells.max()))
+    per_column = 4 * (window + 1) * (8 if fine else 4)
+    most = max(1, min((launcher.shared_bytes - SHARED_RESERVE) // per_column, table.shape[1]))
+    kind = "_weighted" if weights is not None else "_finely" if fine else ""
+    name = f"fill{kind}_{NAMES[table.dtype]}"
+    tiling = Tiling.of(table, launcher.resident_blocks(name, THREADS, per_column * most), most)
+    launcher.launch(
+        name,
+        tiling.grid,
+        tiling.block,
+        per_column * tiling.width,
+        *_table_args(table),
+        *(() if weights is None else (weights,)),
+        np.int32(tiling.width),
+        np.int64(tiling.rows),
+        plan,
+        integers,
+        starts,
+        planes,
+        np.int64(n_all),
+        np.int32(window),
+    )
+    return planes
+
+
+class KernelSketches:
+    """The sketches of a fit by kernels, as the planes of moments that it leaves on the device."""
+
+    def __init__(self, host: Plan, planes: list[Tensor], sizes: list[Any], n_rows: int) -> None:
+        self._host, self._planes, self._sizes, self._n_rows = host, planes, sizes, n_rows
+        self.by_host: dict[int, Sketch] = {}
+
+    def to_host(self) -> list[Sketch]:
+        """Return the sketches as the CPU's core reads them."""
+        host, sketches = self._host, []
+        blocks = [
+            block
+            for planes, sizes in zip(self._planes, self._sizes, strict=True)
+            for block in np.split(planes.view(torch.float64).cpu().numpy(), np.cumsum(sizes)[:-1], axis=1)
+        ]
+        for j, block in enumerate(blocks):
+            low, high, weight = (float(host[row][j]) for row in (LOW, HIGH, WEIGHT))
+            count, status = int(host[COUNT][j]), int(host[STATUS][j])
+            missing = self._n_rows - count
+            if j in self.by_host:
+                sketches.append(self.by_host[j])
+            elif status == EMPTY:
+                sketches.append(Sketch(missing=missing))
+            elif status == CONSTANT:
+                sketches.append(Sketch(low, high, count, missing, None, np.array([low]), np.array([[weight]])))
+            else:
+                exponent = int(host[EXPONENT][j])
+                occupied = np.flatnonzero(block[0] > 0)
+                first = int(np.floor(np.ldexp(low, -exponent)))
+                moments = np.ascontiguousarray(block[:, occupied].T)
+                sketches.append(Sketch(low, high, count, missing, exponent, first + occupied, moments))
+        return sketches
+
+
+def _with_host_columns(
+    maps: Maps,
+    table: Tensor,
+    weights: Tensor | None,
+    factors: Float64Array,
+    columns: Any,
+    kernel: Kernel,
+    skip_infinite: bool,
+) -> Maps:
+    """Fit the columns that the kernels leave to the host, and put their maps in their places."""
+    from kdi.torch._functional import as_array
+
+    array = as_array(table[:, torch.from_numpy(columns).to(table.device)])
+    if skip_infinite:
+        array = np.where(np.isinf(array), np.nan, array)
+    mass = None if weights is None else weights.cpu().numpy()
+    options = maps.parameters.options
+    sketches, features = fit_table(array, mass, factors[columns], kernel, check=_check_nothing, options=options)
+    host, own = maps.to_features(), features.maps
+    packed = {one: getattr(host.maps, one).copy() for one in [*PER_FEATURE, "kind", "n_knots", "start"]}
+    for name in packed:
+        packed[name][columns] = getattr(own, name)
+    is_cubic = own.kind == CUBIC
+    packed["start"][columns] += np.where(is_cubic, len(host.maps.coefficients), 0)
+    rows = {name: np.concatenate([getattr(host.maps, name), getattr(own, name)]) for name in ("coefficients",)}
+    rows |= {name: getattr(own, name) for name in ("knots", "levels", "guide")}
+    alpha, bandwidth = host.alpha.copy(), host.bandwidth.copy()
+    alpha[columns], bandwidth[columns] = features.alpha, features.bandwidth
+    merged = FeatureMaps(alpha, bandwidth, PackedMaps(**packed, **rows), options)
+    result = Maps.from_features(merged, maps.shape, maps.n_rows, maps.parameters).to(maps.device)
+    kept: Any = maps.sketches
+    kept.by_host = dict(zip(columns.tolist(), sketches, strict=True))
+    return replace(result, sketches=kept)
+
+
+def _check_nothing(stats: Any) -> None:
+    """Infinite values were found before."""
+
+
+# ---------------------------------------------------------------------------------------- the backend of sketches
+
+
+def scan(x: Tensor, weights: Tensor | None, *, skip_infinite: bool) -> TableStats:
+    """Find the extremes and the spread of each column."""
+    table = in_rows(x)
+    kernel, factors = get_kernel("gaussian"), np.ones(x.shape[1])
+    with _on(table.device) as launcher:
+        plan = _plan(launcher, table, weights, factors, kernel, skip_infinite)
+    rows = plan.unbind(0)
+    low, high, weight = rows[LOW], rows[HIGH], rows[WEIGHT]
+    std = torch.where((low == high) | torch.isnan(low), 0.0, rows[STD])
+    count = rows[COUNT].view(torch.int64).to(torch.float64)
+    if weights is None:
+        return TableStats(low, high, weight, std, count, len(x) - count)
+    unknown = ~torch.isfinite(x) if skip_infinite else torch.isnan(x)
+    return TableStats(low, high, weight, std, count, unknown.sum(0).to(torch.float64))
+
+
+def fill(x: Tensor, weights: Tensor | None, plan: CellPlan) -> Tensor:
+    """Sum the moments of all values in the cells of a plan: a row per cell, one column after the other."""
+    table = in_rows(x).double()
+    numbers = np.zeros((BUILT, x.shape[1]))
+    integers = numbers.view(np.int64)
+    has_cells = plan.sizes > 0
+    # The kernels take the first cell from the minimum, and the unit of weights from their sum.
+    numbers[LOW] = np.where(has_cells, (plan.first + 0.5) * np.ldexp(1.0, plan.exponents.clip(-1074, 1000)), 0.0)
+    numbers[WEIGHT] = np.ldexp(1.0, SUM_BITS - plan.unit_exponents)
+    integers[STATUS] = np.where(has_cells, ON_DEVICE, EMPTY)
+    integers[CELLS], integers[EXPONENT] = plan.sizes, np.where(has_cells, plan.exponents, 0)
+    integers[MIDDLE] = plan.sizes // 2
+    with _on(table.device) as launcher:
+        own = torch.from_numpy(numbers).to(x.device)
+        starts = torch.from_numpy(plan.starts).to(x.device)
+        planes = _fill(launcher, table, weights, own, _integers_of(own, x.shape[1]), starts, plan.sizes)
+    units = np.repeat(-plan.unit_exponents, plan.sizes)
+    return torch.ldexp(planes.T.to(torch.float64), torch.from_numpy(units).to(x.device)[:, None])
+
+
+# ---------------------------------------------------------------------------------------------------------- look up
+
+
+def look_up(table: Tensor, maps: Maps, out_of_range: OutOfRange, back: bool) -> Tensor:
+    """Map a table to levels or scores, or back; infinite values become NaN."""
+    table = in_rows(table)
+    out = torch.empty(table.shape, dtype=table.dtype, device=table.device)
+    if not table.numel():
+        return out
+    with _on(table.device) as launcher:
+        is_exact = table.dtype == torch.float64 or maps.parameters.turns_into_scores
+        if not back and out_of_range == "clip" and not is_exact:
+            _look_up_quickly(launcher, table, maps, out)
+            return out
+        name = f"{'inverse' if back else 'forward'}_{NAMES[table.dtype]}"
+        tiling = Tiling.of(table, 4 * launcher.resident_blocks(name, THREADS, 0))
+        launcher.launch(
+            name,
+            tiling.grid,
+            tiling.block,
+            0,
+            *_table_args(table),
+            np.int32(tiling.width),
+            np.int64(tiling.rows),
+            _pointers(maps),
+            np.int32(OUT_OF_RANGE[out_of_range]),
+            np.int32(maps.parameters.turns_into_scores),
+            out,
+        )
+    return out
+
+
+ARRAYS = tuple(name for name in TENSORS if name not in ("error", "alpha", "bandwidth"))  # of Maps in kernels.cu
+
+
+def _pointers(maps: Maps) -> Tensor:
+    """Return the addresses of the arrays of maps, on the device; they are copied there once."""
+    if "_pointers" not in maps.__dict__:
+        addresses = [getattr(maps, name).data_ptr() for name in ARRAYS]
+        maps.__dict__["_pointers"] = torch.tensor(addresses, dtype=torch.int64).view(torch.uint8).to(maps.device)
+    return maps.__dict__["_pointers"]  # type: ignore[no-any-return]
+
+
+class QuickGroups(NamedTuple):
+    """Columns whose cubics a block of the quick look-up keeps in shared memory."""
+
+    lanes: int  # values that a thread reads at once
+    repeats: int  # rows that are taken for one
+    columns: int  # of a block
+    most_rows: int  # cubics of a column; where there are more, those that most values need
+    table_rows: int  # cubics of the group with most of them
+
+
+def _quick_groups(table: Tensor, maps: Maps, shared_bytes: int) -> QuickGroups:
+    """Divide the columns for the quick look-up."""
+    is_aligned = table.data_ptr() % (LANES * table.element_size()) == 0
+    key = is_aligned, table.is_contiguous(), table.stride(0) % LANES == 0, shared_bytes
+    known: dict[Any, QuickGroups] = maps.__dict__.setdefault("_quick_groups", {})
+    if key not in known:
+        known[key] = _divide(maps.sizes[0], *key)
+    return known[key]
+
+
+def _divide(
+    sizes: list[int], is_aligned: bool, is_contiguous: bool, strides_fit: bool, shared_bytes: int
+) -> QuickGroups:
+    n_columns, largest = len(sizes), max(sizes)
+    capacity = shared_bytes - SHARED_RESERVE
+    least = max(min(largest, LEAST_WINDOW), 2)
+    repeats = next(k for k in (1, 2, 4) if n_columns * k % LANES == 0)
+    one_group = n_columns * repeats <= LANES * QUICK_THREADS and _bytes_of(least * n_columns, n_columns) <= capacity
+    lanes = LANES if is_aligned and ((is_contiguous and one_group) if repeats > 1 else strides_fit) else 1
+    repeats = repeats if lanes > 1 else 1
+    for n_groups in range(1, n_columns + 1):
+        columns = min(-(-n_columns // (n_groups * lanes)) * lanes, n_columns)  # as even as possible
+        fits = columns * repeats <= lanes * QUICK_THREADS and _bytes_of(least * columns, columns) <= capacity
+        if fits or columns <= lanes:
+            break
+    most_rows = max(min((capacity - _bytes_of(0, columns)) // (16 * columns), largest), 2)
+    parts = [sizes[k : k + columns] for k in range(0, n_columns, columns)]
+    if _bytes_of(most := max(map(sum, parts)), columns) <= capacity:  # tables of different sizes, all of them
+        return QuickGroups(lanes, repeats, columns, max(largest, 2), most)
+    return QuickGroups(lanes, repeats, columns, most_rows, max(sum(min(n, most_rows) for n in part) for part in parts))
+
+
+def _bytes_of(n_rows: int, n_columns: int) -> int:
+    return 16 * (n_rows + 1) + 8 * n_columns
+
+
+def _windows(launcher: Any, maps: Maps, most_rows: int) -> Tensor:
+    """Return the first cubic of each column that is kept in shared memory."""
+    if max(maps.sizes[0]) <= most_rows:
+        return _zeros(len(maps), maps.device)
+    known: dict[int, Tensor] = maps.__dict__.setdefault("_windows", {})
+    if most_rows not in known:
+        known[most_rows] = windows = torch.empty(len(maps), dtype=torch.int32, device=maps.device)
+        n_blocks = -(-len(maps) // 8)
+        sizes = np.int32(len(maps)), _pointers(maps), np.int32(most_rows)
+        launcher.launch("choose_windows", (n_blocks, 1), 256, 0, *sizes, windows)
+    return known[most_rows]
+
+
+@lru_cache(maxsize=16)
+def _zeros(n: int, device: torch.device) -> Tensor:
+    return torch.zeros(n, dtype=torch.int32, device=device)
+
+
+def _look_up_quickly(launcher: Any, table: Tensor, maps: Maps, out: Tensor) -> None:
+    lanes, repeats, columns, most_rows, table_rows = _quick_groups(table, maps, launcher.shared_bytes)
+    (n_rows, n_columns), stride = table.shape, _table_args(table)[3]
+    n_groups = -(-n_columns // columns)
+    n_rows = -(-n_rows // repeats)
+    packets = columns * repeats // lanes
+    height = max(QUICK_THREADS // packets, 1)
+    shared = _bytes_of(table_rows, columns)
+    name = f"quick_{'four' if lanes == LANES else 'one'}_{NAMES[table.dtype]}"
+    wanted = max(launcher.resident_blocks(name, packets * height, shared) // n_groups, 1)
+    rows = max(-(-n_rows // wanted), 2 * height)
+    parameters = maps.parameters
+    highest = parameters.feature_range[1] if parameters.bounded else np.inf
+    launcher.launch(
+        name,
+        (-(-n_rows // rows), n_groups),
+        packets * height,
+        shared,
+        table,
+        np.int64(n_rows),
+        np.int64(stride * repeats),
+        np.int64(n_columns * repeats),
+        np.int64(table.numel()),
+        np.int32(n_columns),
+        np.int32(columns),
+        np.int32(repeats),
+        np.int64(rows),
+        np.float32(highest),
+        np.int32(table_rows),
+        np.int32(most_rows),
+        _windows(launcher, maps, most_rows),
+        _pointers(maps),
+        out,
+    )

@@ -1,0 +1,242 @@
+"""Maps: fitted maps as tensors, in the packed layout that every backend reads (docs/packed-model.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from math import isnan, nan, prod
+from typing import Any, NamedTuple, Protocol, Self
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from kdi._integral.build import FeatureMaps
+from kdi._integral.maps import CUBIC, LINEAR, MapOptions, PackedMaps
+from kdi._sketch.sketch import Sketch
+from kdi._transformer.transformer import KDITransformer
+from kdi._utils.public import public_in
+from kdi._utils.typing import KernelName, Spread
+
+ROWS = tuple(one.name for one in fields(PackedMaps))  # the arrays of packed maps
+
+
+class Parameters(NamedTuple):
+    """The parameters of `KDITransformer` that maps follow from, besides alpha."""
+
+    kernel: KernelName = "polyexp"
+    order: int = 4
+    output_distribution: str = "uniform"
+    bounded: bool = True
+    spread: Spread = "std"
+    feature_range: tuple[float, float] = (0.0, 1.0)
+    max_knots: int | None = None
+
+    @property
+    def turns_into_scores(self) -> bool:
+        """Whether levels are turned into normal scores after the maps."""
+        return self.bounded and self.output_distribution == "normal"
+
+    @property
+    def options(self) -> MapOptions:
+        return KDITransformer(**self._asdict())._map_options()
+
+    def to_numbers(self) -> list[float]:
+        """Return the parameters as numbers, which a `state_dict` can hold."""
+        own = [self.kernel == "gaussian", self.order, self.output_distribution == "normal", self.bounded]
+        most = nan if self.max_knots is None else self.max_knots
+        return [float(number) for number in [*own, self.spread == "robust", *self.feature_range, most]]
+
+    @classmethod
+    def from_numbers(cls, numbers: list[float]) -> Parameters:
+        """Return the parameters that `to_numbers` turned into numbers."""
+        gaussian, order, normal, bounded, robust, low, high, most = numbers
+        return cls(
+            "gaussian" if gaussian else "polyexp",
+            int(order),
+            "normal" if normal else "uniform",
+            bool(bounded),
+            "robust" if robust else "std",
+            (low, high),
+            None if isnan(most) else int(most),
+        )
+
+
+DEFAULT_PARAMETERS = Parameters()
+
+
+class FittedSketches(Protocol):
+    """What maps keep of their data: sketches that can be read by the CPU's core."""
+
+    def to_host(self) -> Sequence[Sketch]: ...
+
+
+@public_in("kdi.torch")
+@dataclass(frozen=True, eq=False, repr=False)
+class Maps:
+    """The maps of all features as tensors: what `fit` returns and `transform` takes.
+
+    The tensors of the packed model lie on one device; those with one entry per column describe the columns of all
+    batches, one batch after the other. They are float64 for every dtype of the input, so that offsets are exact.
+
+    Attributes
+    ----------
+    kind, low, high, unit, scale, low_slope, high_slope, low_level, high_level, floor, ceiling, start, n_knots, error
+        One entry per column, as `kdi.KDITransformer.packed_maps_` has them.
+    coefficients, knots, levels, guide
+        The rows of the cubics and of the lines, one column after the other.
+    alpha, bandwidth : Tensor
+        The bandwidth factor of each column, and the bandwidth.
+    shape : tuple of int
+        Shape of a row of the input: batch dimensions and features.
+    n_rows : int
+        Number of rows that were fitted.
+    parameters : Parameters
+        The other parameters of the fit.
+    """
+
+    kind: Tensor
+    low: Tensor
+    high: Tensor
+    unit: Tensor
+    scale: Tensor
+    low_slope: Tensor
+    high_slope: Tensor
+    low_level: Tensor
+    high_level: Tensor
+    floor: Tensor
+    ceiling: Tensor
+    start: Tensor
+    n_knots: Tensor
+    coefficients: Tensor
+    knots: Tensor
+    levels: Tensor
+    guide: Tensor
+    error: Tensor
+    alpha: Tensor
+    bandwidth: Tensor
+    shape: tuple[int, ...] = ()
+    n_rows: int = 0
+    parameters: Parameters = DEFAULT_PARAMETERS
+    sketches: FittedSketches | None = None
+
+    @property
+    def device(self) -> torch.device:
+        """The device of the tensors."""
+        return self.low.device
+
+    @property
+    def error_bound(self) -> Tensor:
+        """The bound on the error of each column's map, in the shape of a row, before rounding to a narrower dtype."""
+        return self.error.reshape(self.shape)
+
+    def __len__(self) -> int:
+        return len(self.low)
+
+    def __repr__(self) -> str:
+        return f"Maps(shape={self.shape}, n_rows={self.n_rows}, device='{self.device}', {self.parameters})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {one.name: getattr(self, one.name) for one in fields(self)}  # without what backends keep here
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self._converted(lambda tensor: tensor.clone())
+
+    def to(self, device: Any) -> Self:
+        """Return the maps on another device; the maps themselves where they are there already."""
+        if torch.device(device) == self.device:
+            return self
+        return self._converted(lambda tensor: tensor.to(device))
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Return the maps as a dict of tensors, from which `from_state_dict` makes them again."""
+        settings = torch.tensor([float(self.n_rows), *self.parameters.to_numbers()], dtype=torch.float64)
+        shape = torch.tensor(self.shape, dtype=torch.int64)
+        return self.tensors() | {"shape": shape, "settings": settings}
+
+    @classmethod
+    def from_state_dict(cls, state: Mapping[str, Tensor]) -> Maps:
+        """Make maps from the dict that `state_dict` returned."""
+        missing = [name for name in [*TENSORS, "shape", "settings"] if name not in state]
+        if missing:
+            raise ValueError(f"state must have the tensors of Maps.state_dict(), {missing[0]!r} is missing.")
+        n_rows, *numbers = state["settings"].tolist()
+        shape = tuple(state["shape"].tolist())
+        if prod(shape) != len(state["low"]):
+            raise ValueError(f"state must have one map per column, got {len(state['low'])} for the shape {shape}.")
+        own: dict[str, Any] = {"shape": shape, "n_rows": int(n_rows), "parameters": Parameters.from_numbers(numbers)}
+        return cls(**own, **{name: state[name] for name in TENSORS})
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Return all tensors by name."""
+        return {name: getattr(self, name) for name in TENSORS}
+
+    @classmethod
+    def from_sklearn(cls, transformer: Any, device: Any = "cpu") -> Maps:
+        """Return the maps of a fitted `kdi.KDITransformer` or `kdi.KDITransformerCV`."""
+        features = transformer._get_maps()
+        options = features.options
+        names = [name for name in Parameters._fields if name != "spread"]
+        own = {name: getattr(transformer, name) for name in names}
+        own |= {"spread": "robust" if options.robust else "std", "feature_range": (options.floor, options.ceiling)}
+        shape = (int(transformer.n_features_in_),)
+        return cls.from_features(features, shape, int(transformer.n_samples_seen_), Parameters(**own)).to(device)
+
+    @classmethod
+    def from_features(cls, features: FeatureMaps, shape: tuple[int, ...], n_rows: int, parameters: Parameters) -> Maps:
+        """Return the maps that the CPU's core has built."""
+        arrays = [getattr(features.maps, name) for name in ROWS] + [features.alpha, features.bandwidth]
+        tensors: list[Any] = [torch.from_numpy(np.array(array)) for array in arrays]
+        return cls(*tensors, shape=shape, n_rows=n_rows, parameters=parameters)  # type: ignore[misc]
+
+    def to_features(self) -> FeatureMaps:
+        """Return the maps as the CPU's core reads them."""
+        arrays = {name: getattr(self, name).detach().cpu().numpy() for name in TENSORS}
+        alpha, bandwidth = arrays.pop("alpha"), arrays.pop("bandwidth")
+        return FeatureMaps(alpha, bandwidth, PackedMaps(**arrays), self.parameters.options)
+
+    def to_sklearn(self) -> KDITransformer:
+        """Return a `kdi.KDITransformer` with these maps.
+
+        It can do all that a transformer can that was fitted to the same data. Maps that came from a `state_dict` do not
+        know their data: the transformer then has no `sketches_` and cannot learn more by `partial_fit`.
+        """
+        if len(self.shape) != 1:
+            raise ValueError(f"maps must have no batch dimensions for a KDITransformer, got the shape {self.shape}.")
+        alphas = self.alpha.tolist()
+        alpha = alphas[0] if len(set(alphas)) == 1 else alphas
+        transformer = KDITransformer(alpha, **self.parameters._asdict())
+        transformer.n_features_in_ = len(self)
+        sketches = [] if self.sketches is None else self.sketches.to_host()
+        return transformer._set_fit(sketches, self.n_rows, self.to_features())
+
+    @property
+    def on_host(self) -> PackedMaps:
+        """The packed maps as NumPy arrays that share the memory of tensors on the CPU; they are checked once."""
+        if "_on_host" not in self.__dict__:
+            self.__dict__["_on_host"] = self.to_features().maps
+        return self.__dict__["_on_host"]  # type: ignore[no-any-return]
+
+    @property
+    def sizes(self) -> tuple[list[int], int]:
+        """The number of cubics of each column and the largest number of lines, known to the host after first use."""
+        if "_sizes" not in self.__dict__:
+            kind, n_knots = torch.stack([self.kind.to(torch.int64), self.n_knots]).cpu().numpy()
+            lines = n_knots[kind == LINEAR]
+            self.__dict__["_sizes"] = np.where(kind == CUBIC, n_knots, 0).tolist(), int(lines.max(initial=0))
+        return self.__dict__["_sizes"]  # type: ignore[no-any-return]
+
+    def with_sizes(self, cubics: list[int], lines: int) -> Self:
+        """Tell the host the sizes of new maps, so that it need not ask the device."""
+        self.__dict__["_sizes"] = cubics, lines
+        return self
+
+    def _converted(self, convert: Callable[[Tensor], Tensor]) -> Self:
+        tensors: dict[str, Any] = {name: convert(one) for name, one in self.tensors().items()}
+        return replace(self, **tensors).with_sizes(*self.sizes)
+
+
+TENSORS = tuple(one.name for one in fields(Maps) if one.name not in ("shape", "n_rows", "parameters", "sketches"))

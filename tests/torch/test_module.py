@@ -1,0 +1,305 @@
+"""kdi.torch.KDITransform: equal to KDITransformer, saved and loaded, converted, compiled and exported."""
+
+import copy
+import io
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import torch
+from numpy.testing import assert_allclose, assert_array_equal
+from torch import nn
+
+import kdi
+import kdi.torch
+from kdi.torch import KDITransform
+
+OPTIONS = {
+    "default": {},
+    "quantiles": {"alpha": 0.0},
+    "min-max": {"alpha": float("inf")},
+    "scores": {"output_distribution": "normal"},
+    "open": {"bounded": False},
+    "open scores": {"bounded": False, "output_distribution": "normal"},
+    "open from -0.9 to 0.7": {"bounded": False, "feature_range": (-0.9, 0.7), "kernel": "gaussian"},
+    "kinds": {"alpha": [0.0, 1.0, 1.0, "scott", 0.3], "max_knots": 100, "spread": "robust"},
+    "linear": {"out_of_range": "linear", "order": 2},
+    "nan": {"out_of_range": "nan"},
+}
+EVERY_OPTION = pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+WITH_LEARNED = [*OPTIONS.values(), {"learn_alpha": True}, {"learn_alpha": True, "output_distribution": "normal"}]
+
+
+def table(n=300, seed=0):
+    """Values with missing ones, ties, a constant and an empty column, and a small scale."""
+    rng = np.random.default_rng(seed)
+    columns = [rng.lognormal(size=n), rng.poisson(3, size=n), np.full(n, 2.5), np.full(n, np.nan), rng.normal(size=n)]
+    X = np.column_stack(columns)
+    X[::17, 0] = np.nan
+    X[:, 4] *= 1e-150
+    return torch.from_numpy(X)
+
+
+X = table()
+PROBES = torch.vstack([X, 3 * X - 4, -50 * X, torch.tensor([[np.inf, -np.inf, np.inf, 1, np.nan]])])
+
+
+def fitted(options, x=X):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return KDITransform(**options).fit(x)
+
+
+def expected(options, x=X, probes=PROBES):
+    """What KDITransformer gives, with NaN for infinite values."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # a column has no values
+        model = kdi.KDITransformer(**options).fit(x.numpy())
+    probes = probes.numpy()
+    return np.where(np.isinf(probes), np.nan, model.transform(np.where(np.isinf(probes), np.nan, probes)))
+
+
+def assert_same(one, other):
+    assert torch.equal(one.isnan(), other.isnan())
+    assert torch.equal(one.nan_to_num(), other.nan_to_num())
+
+
+@EVERY_OPTION
+def test_it_equals_kdi_transformer(options):
+    layer = fitted(options)
+    assert_array_equal(layer(PROBES).numpy(), expected(options))
+    differentiable = layer(PROBES.clone().requires_grad_()).detach()
+    assert_allclose(differentiable.numpy(), expected(options), rtol=0, atol=1e-10)
+
+
+@EVERY_OPTION
+@pytest.mark.parametrize("largest", [1e39, 1e300, 1.7e308])
+def test_far_beyond_the_range(options, largest):
+    layer = fitted(options)
+    far = torch.tensor([[largest], [-largest]], dtype=torch.float64).expand(2, 5)
+    for points in (far, far.clone().requires_grad_()):
+        found = layer(points).detach()
+        assert_allclose(found, expected(options, probes=far), rtol=1e-12)
+
+
+@EVERY_OPTION
+def test_inverse(options):
+    layer = fitted(options)
+    levels = layer(X)
+    inverse = kdi.torch.inverse_transform(levels, layer.maps, out_of_range=layer.out_of_range)
+    assert_same(layer.inverse(levels), inverse)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+@pytest.mark.parametrize("learn_alpha", [False, True])
+def test_dtypes_and_conversions(dtype, learn_alpha):
+    """Neither half() nor autocast changes the maps: results are those of float64, rounded."""
+    layer = fitted({"learn_alpha": learn_alpha})
+    x = X.clone()
+    x[:, 4] *= 1e150
+    layer = layer.fit(x)
+    probes = x.to(dtype)
+    exact = layer(probes.double()).detach()
+    for converted in (layer, copy.deepcopy(layer).half(), copy.deepcopy(layer).to(torch.bfloat16).float()):
+        found = converted(probes)
+        assert found.dtype == dtype
+        assert_allclose(found.detach().double(), exact, rtol=0, atol=2 * torch.finfo(dtype).eps)
+    assert all(tensor.dtype != torch.float16 for tensor in copy.deepcopy(layer).half().tensors.buffers())
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert_same(layer(probes).detach(), found.detach())
+        network = nn.Sequential(layer, nn.Linear(5, 2))
+        network(probes.nan_to_num().float())
+
+
+@pytest.mark.parametrize("learn_alpha", [False, True])
+def test_batches_and_empty_ones(learn_alpha):
+    """Batch dimensions are fitted independently; there may be no rows."""
+    x = torch.randn(200, 2, 3, generator=torch.Generator().manual_seed(0))
+    layer = KDITransform(0.5, learn_alpha=learn_alpha).fit(x)
+    assert layer.alphas.shape == (2, 3)
+    assert layer(x).shape == x.shape
+    for batch in (0, 1):
+        own = KDITransform(0.5, learn_alpha=learn_alpha).fit(x[:, batch])
+        assert_same(layer(x)[:, batch], own(x[:, batch]))
+    assert layer(x[:0]).shape == layer.inverse(x[:0]).shape == (0, 2, 3)
+    assert layer(x[:0].clone().requires_grad_()).shape == (0, 2, 3)
+
+
+def copies(layer, make):
+    """The layer after a deep copy, a pickle, and state_dicts that were saved to files."""
+    yield copy.deepcopy(layer)
+    yield pickle.loads(pickle.dumps(layer))
+    for state in (layer.state_dict(), nn.Sequential(layer).state_dict(prefix="")):
+        file = io.BytesIO()
+        torch.save(state, file)
+        file.seek(0)
+        state = torch.load(file, weights_only=True)
+        if "0." in next(iter(state)):
+            network = nn.Sequential(make())
+            network.load_state_dict(state)
+            yield network[0]
+        else:
+            for fresh in (make(), make().fit(torch.randn(20, 7, dtype=torch.float64))):
+                assert str(fresh.load_state_dict(state)) == "<All keys matched successfully>"
+                yield fresh
+
+
+@pytest.mark.parametrize("options", WITH_LEARNED, ids=str)
+def test_saving(options):
+    layer = fitted(options)
+    fresh = {"alpha": 1.0} if isinstance(options.get("alpha"), list) else {}  # its list is of other features
+    for one in copies(layer, lambda: KDITransform(**options | fresh)):
+        assert_same(one(PROBES), layer(PROBES))
+        assert_same(one.inverse(layer(X)), layer.inverse(layer(X)))
+        assert repr(one.maps) == repr(layer.maps)
+
+
+def test_loading_the_wrong_state():
+    layer, learned = fitted({}), fitted({"learn_alpha": True})
+    with pytest.raises(RuntimeError, match="parameters must be those of the state"):
+        KDITransform(kernel="gaussian").load_state_dict(layer.state_dict())
+    with pytest.raises(RuntimeError, match="parameters must be those of the state"):
+        KDITransform(kernel="gaussian", learn_alpha=True).load_state_dict(learned.state_dict())
+    with pytest.raises(RuntimeError, match="Missing key"):
+        learned.load_state_dict({"log_alpha": learned.log_alpha})
+    with pytest.raises(RuntimeError, match="Unexpected key"):
+        KDITransform().load_state_dict(learned.state_dict())
+    for one, lost in ((layer, "tensors.low"), (layer, "tensors.shape"), (learned, "sketches.cells")):
+        state = dict(one.state_dict())
+        del state[lost]
+        with pytest.raises(RuntimeError, match=lost.split(".")[1]):
+            KDITransform(learn_alpha=one.learn_alpha).load_state_dict(state)
+    state = dict(learned.state_dict()) | {"sketches.shape": torch.tensor([3])}
+    with pytest.raises(RuntimeError, match="one sketch per column"):
+        KDITransform(learn_alpha=True).load_state_dict(state)
+
+
+def test_an_unfitted_layer():
+    layer = KDITransform()
+    assert layer.state_dict() == {}
+    assert list(layer.parameters()) == []
+    layer.load_state_dict({})
+    assert "unfitted" in repr(layer)
+    for use in (layer, layer.inverse):
+        with pytest.raises(RuntimeError, match=r"not fitted: call fit, partial_fit or load_state_dict"):
+            use(X)
+    for name in ("maps", "alphas", "path_error"):
+        with pytest.raises(RuntimeError, match="not fitted"):
+            getattr(layer, name)
+    with pytest.raises(RuntimeError, match="needs learn_alpha=True"):
+        _ = fitted({}).path_error
+
+
+def test_wrong_parameters_and_tables():
+    with pytest.raises(ValueError, match="out_of_range must be one of"):
+        KDITransform(out_of_range="wrap")
+    with pytest.raises(ValueError, match="kernel must be"):
+        KDITransform(kernel="box")
+    with pytest.raises(ValueError, match="contains infinity"):
+        KDITransform().fit(PROBES)
+    with pytest.raises(ValueError, match=r"rows of shape \(5,\), as in fit, got \(4,\)"):
+        fitted({})(X[:, :4])
+    with pytest.raises(TypeError, match="torch tensor"):
+        KDITransform(learn_alpha=True).fit(X.numpy())
+    with pytest.raises(ValueError, match=r"alpha must be from 0.05 to 50 with learn_alpha=True, got 0.01"):
+        KDITransform(0.01, learn_alpha=True).fit(X)
+    layer = KDITransform(infinite="nan").fit(PROBES)
+    assert_same(layer(X), KDITransform().fit(torch.where(PROBES.isinf(), torch.nan, PROBES))(X))
+
+
+def test_repr():
+    assert repr(KDITransform(0.3)) == "KDITransform(alpha=0.3, unfitted)"
+    shown = repr(fitted({"bounded": False, "learn_alpha": True, "out_of_range": "nan"}))
+    assert "alpha=1.0, out_of_range='nan', learn_alpha=True, bounded=False, shape=(5,)" in shown
+
+
+@pytest.mark.parametrize("options", [{}, {"bounded": False}, {"alpha": "scott"}, {"learn_alpha": True}], ids=str)
+def test_partial_fit(options):
+    """Parts give what the whole table gives, within the bounds, whichever way the first part was learned."""
+    whole = fitted(options)
+    parts = KDITransform(**options).partial_fit(X[:100]).partial_fit(X[100:])
+    after_fit = fitted(options, X[:150]).partial_fit(X[150:])
+    for layer in (parts, after_fit):
+        bound = (layer.maps.error_bound + whole.maps.error_bound).nan_to_num()
+        if layer.learn_alpha:
+            bound = layer.path_error + whole.path_error
+        assert ((layer(X) - whole(X)).abs().nan_to_num() <= bound + 1e-12).all()
+        assert layer.maps.n_rows == len(X)
+    weights = torch.ones(len(X))
+    weights[:50] = 2
+    repeated = KDITransform(**options).partial_fit(X).partial_fit(X[:50])
+    weighted = KDITransform(**options).partial_fit(X, weights)
+    assert_allclose(repeated(X).detach(), weighted(X).detach(), rtol=0, atol=3e-6)
+
+
+def test_partial_fit_without_sketches():
+    layer = KDITransform()
+    layer.load_state_dict(fitted({}).state_dict())
+    with pytest.raises(RuntimeError, match="sketches of earlier rows are not known"):
+        layer.partial_fit(X)
+    with pytest.raises(ValueError, match="rows of shape"):
+        fitted({}).partial_fit(X[:, :4])
+    loaded = KDITransform(learn_alpha=True)
+    loaded.load_state_dict(fitted({"learn_alpha": True}, X[:100]).state_dict())
+    both = KDITransform(learn_alpha=True).fit(X[:100]).partial_fit(X[100:])
+    assert_same(loaded.partial_fit(X[100:])(X), both(X))  # a state_dict of learned alphas has the sketches
+
+
+def test_maps_and_scikit_learn():
+    layer = fitted({"bounded": False})
+    assert_same(KDITransform.from_maps(layer.maps)(X), layer(X))
+    model = layer.maps.to_sklearn()
+    assert_array_equal(model.transform(X.numpy()), layer(X).numpy())
+    again = KDITransform.from_maps(kdi.torch.Maps.from_sklearn(model), out_of_range="nan")
+    assert_same(again(X), layer(X))
+    assert again.out_of_range == "nan"
+
+
+COMPILED = pytest.mark.parametrize("options", WITH_LEARNED, ids=str)
+
+
+@COMPILED
+def test_compiled_in_one_graph(options):
+    layer = fitted(options)
+    torch._dynamo.reset()
+    compiled = torch.compile(layer, fullgraph=True, dynamic=True, backend="aot_eager")
+    for n in (len(PROBES), 37, 2):
+        assert_allclose(compiled(PROBES[:n]).detach(), layer(PROBES[:n]).detach(), rtol=0, atol=1e-10)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of the compiler's own modules
+@pytest.mark.parametrize("options", [{}, {"learn_alpha": True}], ids=str)
+def test_compiled_to_machine_code(options):
+    layer = fitted(options)
+    torch._dynamo.reset()
+    compiled = torch.compile(layer, fullgraph=True, dynamic=True)
+    for n in (len(PROBES), 37):
+        assert_allclose(compiled(PROBES[:n]).detach(), layer(PROBES[:n]).detach(), rtol=0, atol=1e-10)
+
+
+@COMPILED
+def test_exported(options):
+    layer = fitted(options)
+    rows = torch.export.Dim("rows")
+    program = torch.export.export(layer, (PROBES[:5],), dynamic_shapes=({0: rows},))
+    assert_allclose(program.module()(PROBES).detach(), layer(PROBES).detach(), rtol=0, atol=1e-10)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of the exporter's own modules
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@COMPILED
+def test_onnx(options, dtype):
+    pytest.importorskip("onnxscript", reason="onnxscript is not installed")
+    onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    layer = fitted(options).eval()
+    probes = PROBES.to(dtype)
+    shapes = ({0: torch.export.Dim("rows")},)
+    program = torch.onnx.export(layer, (probes[:5],), dynamo=True, dynamic_shapes=shapes, verbose=False)
+    session = onnxruntime.InferenceSession(program.model_proto.SerializeToString(), providers=["CPUExecutionProvider"])
+    (found,) = session.run(None, {session.get_inputs()[0].name: probes.numpy()})
+    assert found.dtype == probes.numpy().dtype
+    # Tails of scores differ by a rounding of 40 bits.
+    assert_allclose(found, layer(probes).detach(), rtol=0, atol=1e-10 if dtype == torch.float64 else 3e-7)
