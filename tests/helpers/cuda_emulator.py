@@ -97,6 +97,7 @@ class EmulatedKernels:
     """The kernels of a .cu source; `launch` runs one of them and returns when it is done."""
 
     shared_bytes = 232448  # of a block, at most
+    memory_bytes = 2**32
 
     def __init__(self, source: str, name: str = "kernels.cu", order: Order | None = None, seed: int = 0) -> None:
         self.order = order or os.environ.get("KDI_EMULATOR_ORDER", "forward")

@@ -11,6 +11,7 @@ from torch_backends import BACKENDS, choose, emulated_kernels, on_core
 
 import kdi
 import kdi.torch
+from kdi.torch import _cuda
 
 ROUNDING = {torch.float64: 1e-9, torch.float32: 4e-7, torch.float16: 2.0**-10, torch.bfloat16: 2.0**-7}
 FITS = [
@@ -171,6 +172,21 @@ def test_tables_that_shared_memory_cannot_hold(monkeypatch, columns, options, sh
     monkeypatch.setattr(emulated_kernels(), "shared_bytes", shared_bytes)
     got = kdi.torch.transform(torch.cat([x, x * 1.1]), expected)
     torch.testing.assert_close(got.double(), want, rtol=4e-7, atol=4e-7)
+
+
+@pytest.mark.parametrize("memory_bytes", [2**16 * 2048, 2**11 * 2048])
+def test_columns_whose_cells_do_not_fit_at_once(monkeypatch, memory_bytes):
+    """They are filled in groups, and the sketches that are left are the same."""
+    backend = choose("emulator", monkeypatch)
+    x = messy_table(1000)
+    whole = kdi.torch.fit(backend.put(x), alpha=0.2)
+    monkeypatch.setattr(emulated_kernels(), "memory_bytes", memory_bytes)
+    monkeypatch.setattr(_cuda, "KEPT_CELLS", 100)
+    parts = kdi.torch.fit(backend.put(x), alpha=0.2)
+    for name, tensor in whole.tensors().items():
+        assert torch.equal(tensor.nan_to_num(-1.0), parts.tensors()[name].nan_to_num(-1.0)), name
+    for one, other in zip(whole.sketches.to_host(), parts.sketches.to_host(), strict=True):
+        assert one.to_bytes() == other.to_bytes()
 
 
 def test_no_rows_to_transform(backend):

@@ -11,7 +11,7 @@ copied there and fitted by the core.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
@@ -52,7 +52,8 @@ THREADS = 1024
 QUICK_THREADS = 512  # of a block of the quick look-up
 LEAST_ROWS = 8  # that a thread reads at least, where the table has so many
 WINDOW = 512  # cells of a column around its median that a block sums in shared memory
-CELLS_AT_ONCE = 2**24  # cells of all columns that are filled at once, 32 bytes each
+CELL_SHARE = 64 * 32  # cells of 32 bytes may take a 64th of the device's memory at once
+KEPT_CELLS = 2**22  # cells, occupied or not, that maps keep of their data
 SHARED_RESERVE = 1024  # bytes of shared memory that kernels have of their own
 LEAST_WINDOW = 96  # cubics of a column in shared memory, where it has so many
 LANES = 4  # values that a thread of the quick look-up reads at once, where they lie side by side
@@ -81,13 +82,16 @@ def check_available() -> None:
         raise ImportError(f"{type(error).__name__}: {error}") from error
 
 
-@contextmanager
-def _on(device: torch.device) -> Iterator[Any]:
-    """Make a device current, and yield its launcher."""
+def _on(device: torch.device) -> Any:
+    """Return a context in which a device is current; it yields the launcher."""
     launcher = kernels_of(device)
     if device.type != "cuda" or device.index in (None, torch.cuda.current_device()):  # the former: emulated in tests
-        yield launcher
-        return
+        return nullcontext(launcher)
+    return _current(device, launcher)
+
+
+@contextmanager
+def _current(device: torch.device, launcher: Any) -> Iterator[Any]:
     with torch.cuda.device(device):
         yield launcher
 
@@ -248,27 +252,33 @@ def _build(
     """Fill the cells of the planned columns, and build their maps."""
     device, n_columns = table.device, table.shape[1]
     n_cells, intervals = host[CELLS], host[INTERVALS]
-    n_knots = np.where(intervals > 0, intervals + 1, 0)
-    kind = torch.empty(n_columns, dtype=torch.uint8, device=device)
-    coefficients = torch.empty((int(n_knots.sum()), 4), dtype=torch.float64, device=device)
-    groups = _groups(n_cells)
-    cell_starts = np.concatenate([np.cumsum(n_cells[a:b]) - n_cells[a:b] for a, b in groups])
-    # One copy to the device: where cells and knots begin, the numbers of knots, and the addresses of all arrays.
-    layout = torch.empty(3 * n_columns + len(ARRAYS), dtype=torch.int64, device=device)
-    starts = layout.data_ptr() + 8 * n_columns
-    built = {name: plan.data_ptr() + 8 * n_columns * (BUILT + k) for k, name in enumerate(PER_FEATURE)}
-    addresses = built | {"kind": kind.data_ptr(), "start": starts, "n_knots": starts + 8 * n_columns}
-    addresses["coefficients"] = coefficients.data_ptr()
-    pointers = [addresses.get(name, 0) for name in ARRAYS]
-    layout.copy_(torch.from_numpy(np.concatenate([cell_starts, np.cumsum(n_knots) - n_knots, n_knots, pointers])))
-    fine = is_fine(table, weights)
-    kept = []
-    for first, last in groups:
+    groups = _groups(n_cells, launcher.memory_bytes // CELL_SHARE)
+    ends = np.concatenate([np.cumsum(n_cells[first:last]) for first, last in groups])
+    cell_starts = torch.from_numpy(ends - n_cells).to(device)
+
+    def fill_group(first: int, last: int) -> tuple[Tensor, int, Tensor]:
         part, own = table, plan
         if last - first < n_columns:
             part, own = table[:, first:last], plan[:, first:last].contiguous()
-        own_cells, integers = n_cells[first:last], _integers_of(own, last - first)
-        planes = _fill(launcher, part, weights, own, integers, layout.data_ptr() + 8 * first, own_cells)
+        integers, starts = _integers_of(own, last - first), cell_starts.data_ptr() + 8 * first
+        return own, starts, _fill(launcher, part, weights, own, integers, starts, n_cells[first:last])
+
+    filled = fill_group(*groups[0])  # while the host prepares the rest
+    n_knots = np.where(intervals > 0, intervals + 1, 0)
+    kind = torch.empty(n_columns, dtype=torch.uint8, device=device)
+    coefficients = torch.empty((int(n_knots.sum()), 4), dtype=torch.float64, device=device)
+    # One copy to the device: where knots begin, their numbers, and the addresses of all arrays.
+    layout = torch.empty(2 * n_columns + len(ARRAYS), dtype=torch.int64, device=device)
+    start = layout.data_ptr()
+    built = {name: plan.data_ptr() + 8 * n_columns * (BUILT + k) for k, name in enumerate(PER_FEATURE)}
+    addresses = built | {"kind": kind.data_ptr(), "start": start, "n_knots": start + 8 * n_columns}
+    addresses["coefficients"] = coefficients.data_ptr()
+    pointers = [addresses.get(name, 0) for name in ARRAYS]
+    layout.copy_(torch.from_numpy(np.concatenate([np.cumsum(n_knots) - n_knots, n_knots, pointers])))
+    kept = KernelSketches(host, len(table), is_compact=int(n_cells.sum()) > KEPT_CELLS)
+    fine = is_fine(table, weights)
+    for first, last in groups:
+        own, starts, planes = filled if first == 0 else fill_group(first, last)
         before = torch.empty(planes.shape[1] + last - first, dtype=torch.float64, device=device)
         launcher.launch(
             "build_maps",
@@ -277,9 +287,9 @@ def _build(
             5 * 8 * table_size,
             np.int32(last - first),
             own,
-            integers,
-            layout.data_ptr() + 8 * first,
-            starts + 8 * first,
+            _integers_of(own, last - first),
+            starts,
+            start + 8 * first,
             planes,
             np.int64(planes.shape[1]),
             np.int32(fine),
@@ -291,14 +301,14 @@ def _build(
             *(address + 8 * first for address in built.values()),
             coefficients,
         )
-        kept.append(planes)
+        kept.add(planes, n_cells[first:last])
     rows = plan.unbind(0)
-    _, start, knot_numbers, array_addresses = layout.split([n_columns] * 3 + [len(ARRAYS)])
+    knot_starts, knot_numbers, array_addresses = layout.split([n_columns, n_columns, len(ARRAYS)])
     no_points, no_guide = _nothing(device)
     maps = Maps(
         **dict(zip(PER_FEATURE, rows[BUILT:], strict=True)),
         kind=kind,
-        start=start,
+        start=knot_starts,
         n_knots=knot_numbers,
         coefficients=coefficients,
         knots=no_points,
@@ -309,7 +319,7 @@ def _build(
         shape=shape,
         n_rows=len(table),
         parameters=parameters,
-        sketches=KernelSketches(host, kept, [n_cells[a:b] for a, b in groups], len(table)),
+        sketches=kept,
     ).with_sizes(n_knots.tolist(), 0)
     maps.__dict__["_pointers"] = array_addresses
     return maps
@@ -321,13 +331,13 @@ def _nothing(device: torch.device) -> tuple[Tensor, Tensor]:
     return torch.empty(0, dtype=torch.float64, device=device), torch.empty(0, dtype=torch.int32, device=device)
 
 
-def _groups(n_cells: Any) -> list[tuple[int, int]]:
-    """Divide the columns into groups of so few cells that they can be filled at once."""
-    if n_cells.sum() <= CELLS_AT_ONCE:
+def _groups(n_cells: Any, most: int) -> list[tuple[int, int]]:
+    """Divide the columns into groups of no more than `most` cells, which are filled at once."""
+    if n_cells.sum() <= most:
         return [(0, len(n_cells))]
     groups, first, total = [], 0, 0
     for j, n in enumerate(n_cells.tolist()):
-        if total and total + n > CELLS_AT_ONCE:
+        if total and total + n > most:
             groups.append((first, j))
             first, total = j, 0
         total += n
@@ -369,21 +379,25 @@ def _fill(
 
 
 class KernelSketches:
-    """The sketches of a fit by kernels, as the planes of moments that it leaves on the device."""
+    """The sketches of a fit by kernels: the moments that it leaves on the device, of all cells or the occupied ones."""
 
-    def __init__(self, host: Plan, planes: list[Tensor], sizes: list[Any], n_rows: int) -> None:
-        self._host, self._planes, self._sizes, self._n_rows = host, planes, sizes, n_rows
+    def __init__(self, host: Plan, n_rows: int, *, is_compact: bool) -> None:
+        self._host, self._n_rows, self._is_compact = host, n_rows, is_compact
+        self._groups: list[tuple[Tensor, Tensor | None, Any]] = []
         self.by_host: dict[int, Sketch] = {}
+
+    def add(self, planes: Tensor, sizes: Any) -> None:
+        """Keep the planes of the moments of some columns, which have so many cells."""
+        moments, places = planes.view(torch.float64), None
+        if self._is_compact:
+            places = torch.nonzero(moments[0])[:, 0]
+            moments = moments[:, places]
+        self._groups.append((moments, places, sizes))
 
     def to_host(self) -> list[Sketch]:
         """Return the sketches as the CPU's core reads them."""
-        host, sketches = self._host, []
-        blocks = [
-            block
-            for planes, sizes in zip(self._planes, self._sizes, strict=True)
-            for block in np.split(planes.view(torch.float64).cpu().numpy(), np.cumsum(sizes)[:-1], axis=1)
-        ]
-        for j, block in enumerate(blocks):
+        host, cells, sketches = self._host, self._cells(), []
+        for j, (occupied, moments) in enumerate(cells):
             low, high, weight = (float(host[row][j]) for row in (LOW, HIGH, WEIGHT))
             count, status = int(host[COUNT][j]), int(host[STATUS][j])
             missing = self._n_rows - count
@@ -395,11 +409,20 @@ class KernelSketches:
                 sketches.append(Sketch(low, high, count, missing, None, np.array([low]), np.array([[weight]])))
             else:
                 exponent = int(host[EXPONENT][j])
-                occupied = np.flatnonzero(block[0] > 0)
                 first = int(np.floor(np.ldexp(low, -exponent)))
-                moments = np.ascontiguousarray(block[:, occupied].T)
                 sketches.append(Sketch(low, high, count, missing, exponent, first + occupied, moments))
         return sketches
+
+    def _cells(self) -> Iterator[tuple[Any, Any]]:
+        """Yield the indices of the occupied cells of each column, counted from its first one, and their moments."""
+        for moments, places, sizes in self._groups:
+            own = moments.cpu().numpy()
+            found = np.flatnonzero(own[0]) if places is None else places.cpu().numpy()
+            own = own[:, found] if places is None else own
+            ends = np.cumsum(sizes)
+            bounds = np.searchsorted(found, ends)
+            for begin, end, start in zip(np.append(0, bounds[:-1]), bounds, ends - sizes, strict=True):
+                yield found[begin:end] - start, np.ascontiguousarray(own[:, begin:end].T)
 
 
 def _with_host_columns(
@@ -576,9 +599,7 @@ def _windows(launcher: Any, maps: Maps, most_rows: int) -> Tensor:
     known: dict[int, Tensor] = maps.__dict__.setdefault("_windows", {})
     if most_rows not in known:
         known[most_rows] = windows = torch.empty(len(maps), dtype=torch.int32, device=maps.device)
-        n_blocks = -(-len(maps) // 8)
-        sizes = np.int32(len(maps)), _pointers(maps), np.int32(most_rows)
-        launcher.launch("choose_windows", (n_blocks, 1), 256, 0, *sizes, windows)
+        launcher.launch("choose_windows", (len(maps), 1), 256, 0, _pointers(maps), np.int32(most_rows), windows)
     return known[most_rows]
 
 

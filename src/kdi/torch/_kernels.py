@@ -51,6 +51,7 @@ class CudaKernels:
         properties = torch.cuda.get_device_properties(index)
         self._n_processors: int = properties.multi_processor_count
         self.shared_bytes: int = properties.shared_memory_per_block_optin
+        self.memory_bytes: int = properties.total_memory
         self._index = index
 
     def resident_blocks(self, name: str, block: int, shared_bytes: int) -> int:

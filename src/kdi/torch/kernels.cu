@@ -285,10 +285,12 @@ __device__ void plan(const Number* x, int64 n_rows, int n_columns, int64 row_str
     const double wanted = is_flat ? range : bandwidth * pow(cell_tolerance * total * 192 / kernel.max_fourth_derivative, 0.25);
     double step = is_flat ? 4 * range : bandwidth * pow(384 * tolerance * total / kernel.max_fourth_derivative, 0.25);
     if (!is_flat) step = larger(smaller(step, range / 4), range / max_intervals);
-    const int exponent = exponent_of(smaller(wanted, step)), range_above = range_exponent + (range != power_of_two(range_exponent));
-    if (exponent < range_above - max_cells_exponent || exponent < exponent_of(largest) + 1 - 50) return finish(on_host);
+    const int range_above = range_exponent + (range != power_of_two(range_exponent));
+    const int exponent = max(exponent_of(smaller(wanted, step)), range_above - max_cells_exponent);
+    if (exponent < exponent_of(largest) + 1 - 50) return finish(on_host);
     const double width = power_of_two(exponent), first = floor(all.low / width);
     const double n_cells = floor(all.high / width) - first + 1, cells_per_step = floor(step / width);
+    if (cells_per_step < 1) return finish(on_host);
     const double n = is_flat ? 1 : larger(ceil(range / (cells_per_step * width) * (1 - 1e-12)), 1);
     const double middle = floor(samples[n_valid / 2] / width) - first;
     const double span = n_valid ? (samples[n_valid - 1 - n_valid / 64] - samples[n_valid / 64]) / width + 1 : 1;
@@ -924,31 +926,36 @@ __device__ void look_up(const Number* x, int64 n_rows, int n_columns, int64 row_
     });
 }
 
-// Where a table has more than `most_rows` cubics, those across which T rises most, in which most values lie: one warp per column.
-__device__ void find_windows(int n_columns, const Maps& maps, int most_rows, int* windows) {
-    const int column = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32, lane = threadIdx.x % 32;
-    if (column >= n_columns) return;
+// Where a table has more than `most_rows` cubics, those across which T rises most, in which most values lie: one block per column.
+__device__ void find_windows(const Maps& maps, int most_rows, int* windows) {
+    __shared__ double rises[256];
+    __shared__ int places[256];
+    const int column = blockIdx.x, thread = threadIdx.x;
     const int n = maps.kind[column] == cubic ? static_cast<int>(maps.n_knots[column]) : 0;
     const double* c = maps.coefficients + 4 * maps.start[column];
     const bool are_scores = maps.floor[column] == -infinity();
     double highest = -1;
     int best = 0;
-    for (int k = lane; k + most_rows < n; k += 32) {
+    for (int k = thread; k + most_rows < n; k += 256) {
         const double low = c[4 * k], high = c[4 * (k + most_rows)], rise = are_scores ? normcdf(high) - normcdf(low) : high - low;
         if (rise > highest) {
             highest = rise;
             best = k;
         }
     }
-    for (int gap = 16; gap > 0; gap /= 2) {
-        const double other = __shfl_xor_sync(0xffffffff, highest, gap);
-        const int place = __shfl_xor_sync(0xffffffff, best, gap);
-        if (other > highest || (other == highest && place < best)) {
-            highest = other;
-            best = place;
+    rises[thread] = highest;
+    places[thread] = best;
+    for (int n_left = 128; n_left > 0; n_left /= 2) {
+        __syncthreads();
+        if (thread >= n_left) continue;
+        const double other = rises[thread + n_left];
+        const int place = places[thread + n_left];
+        if (other > rises[thread] || (other == rises[thread] && place < places[thread])) {
+            rises[thread] = other;
+            places[thread] = place;
         }
     }
-    if (lane == 0) windows[column] = best;
+    if (thread == 0) windows[column] = places[0];
 }
 
 // Cubic maps of values of at most 24 bits, clipped beyond the ends: tables in shared memory, and `n_lanes` values at a time.
@@ -1156,6 +1163,6 @@ extern "C" __global__ void __launch_bounds__(1024)
           table_size, {kind, low, high, unit, scale, low_slope, high_slope, low_end, high_end, floor, ceiling, error, coefficients});
 }
 
-extern "C" __global__ void __launch_bounds__(256) choose_windows(int n_columns, const Maps* maps, int most_rows, int* windows) {
-    find_windows(n_columns, *maps, most_rows, windows);
+extern "C" __global__ void __launch_bounds__(256) choose_windows(const Maps* maps, int most_rows, int* windows) {
+    find_windows(*maps, most_rows, windows);
 }
