@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 SOURCES := $(wildcard cpp/*) CMakeLists.txt pyproject.toml
 TEST := $(BIN)/python -m pytest -n auto
 
-.PHONY: demo test test-cpp test-fast sanitize check check-core check-targets docs bench experiments fuzz fuzz-short clean
+.PHONY: demo test test-cpp test-fast test-gpu sanitize check check-core check-targets docs bench experiments fuzz fuzz-short clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/installed-cli
@@ -43,6 +43,13 @@ sanitize: $(VENV)/installed-test
 # Without what takes seconds, Spark, the browser and runs of experiments: under two minutes on two cores.
 test-fast: $(VENV)/installed-test
 	$(TEST) -m "not slow and not spark and not browser and not experiments"
+
+# The tests of kdi.torch with a GPU, in the Python that is there: nothing is installed. The report is committed.
+GPU_REPORT ?= tests/torch/gpu_report.txt
+test-gpu:
+	$(PYTHON) -c "import torch; assert torch.cuda.is_available(), 'test-gpu needs a GPU'"
+	PYTHON=$(PYTHON) PYTHONPATH=tests/helpers KDI_GPU_REPORT=$(GPU_REPORT) sh benchmarks/build_in_place.sh \
+	  -m pytest -p gpu_report -n 8 tests/torch tests/transformer/test_array_api.py
 
 check: $(VENV)/installed-check
 	$(BIN)/ruff check .

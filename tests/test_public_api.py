@@ -41,7 +41,10 @@ def test_public_names_say_where_they_are_from(name):
             assert not any(part.startswith("_") for part in one.__module__.split("."))
 
 
-@pytest.mark.parametrize("name", ["kdi", "kdi.dask", "kdi.spark", "kdi.explorer", "kdi.cli", "kdi.compat", "kdi.data"])
+PACKAGES_WITH_DIR = ["kdi", "kdi.dask", "kdi.spark", "kdi.torch", "kdi.explorer", "kdi.cli", "kdi.compat", "kdi.data"]
+
+
+@pytest.mark.parametrize("name", PACKAGES_WITH_DIR)
 def test_dir_shows_public_names_only(name):
     module = package(name)
     shown = {one for one in dir(module) if not (one.startswith("__") and one.endswith("__"))}

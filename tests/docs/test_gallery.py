@@ -3,9 +3,11 @@
 import re
 import runpy
 import socket
+from importlib.util import find_spec
 
 import matplotlib
 import pytest
+from engines import missing
 from pages import ROOT, read
 
 matplotlib.use("Agg")
@@ -40,6 +42,8 @@ def test_there_are_examples():
 
 @EVERY_SCRIPT
 def test_it_runs(path, capsys, tmp_path, monkeypatch, no_network):
+    if "import torch" in path.read_text(encoding="utf-8") and find_spec("torch") is None:
+        missing("PyTorch is not installed")
     monkeypatch.chdir(tmp_path)
     before = matplotlib.rcParams.copy()
     runpy.run_path(str(path))

@@ -7,6 +7,7 @@ import inspect
 import os
 import re
 from importlib import import_module
+from importlib.util import find_spec
 
 import pytest
 from engines import missing
@@ -20,7 +21,7 @@ PAGES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glo
 TEXTS = [*PAGES, "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "experiments/RESULTS.md"]
 WITH_EXAMPLES = [page for page in PAGES if ">>>" in read(page)]
 BUILT = ("docs/auto_examples/", "docs/api/")  # by Sphinx
-PUBLIC = ["kdi", "kdi.dask", "kdi.spark", "kdi.data", "kdi.compat", "kdi.compat.kditransform"]
+PUBLIC = ["kdi", "kdi.dask", "kdi.spark", "kdi.torch", "kdi.data", "kdi.compat", "kdi.compat.kditransform"]
 PURE = os.environ.get("KDI_PURE_PYTHON", "0") not in ("", "0")
 API = read("docs/api.md")
 
@@ -30,6 +31,8 @@ API = read("docs/api.md")
 def test_examples_run(page, monkeypatch):
     if PURE and page == "docs/correlation.md":
         pytest.skip("thousands of samples, which take NumPy some minutes")
+    if ">>> import torch" in read(page) and find_spec("torch") is None:
+        missing("PyTorch is not installed")
     monkeypatch.chdir(ROOT)
     assert run_examples(page) > 1
 
@@ -71,7 +74,7 @@ def test_every_page_is_in_the_contents():
 def test_code_names_what_there_is(page):
     for block in blocks(read(page), "python"):
         compile(block, page, "exec")
-        for name in set(re.findall(r"(?<![\w.])kdi\.(\w+)", block)) - {"dask", "spark"}:
+        for name in set(re.findall(r"(?<![\w.])kdi\.(\w+)", block)) - {"dask", "spark", "torch"}:
             assert hasattr(kdi, name), name
 
 

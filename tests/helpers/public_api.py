@@ -15,6 +15,7 @@ PACKAGES = [
     "kdi.data",
     "kdi.explorer",
     "kdi.spark",
+    "kdi.torch",
 ]
 
 

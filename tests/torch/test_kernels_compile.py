@@ -5,7 +5,7 @@ import shutil
 import subprocess
 
 import pytest
-from cuda_emulator import EmulatedKernels, compiler
+from cuda_emulator import EmulatedKernels, compiler, find_kernels
 from paths import ROOT
 
 KERNELS = ROOT / "src" / "kdi" / "torch" / "kernels.cu"
@@ -19,7 +19,7 @@ def test_the_emulator_compiles_all_kernels_without_warnings():
     names = ["scan", "scan_weighted", "plan", "fill_finely", "fill_weighted", "forward", "inverse"]
     expected = {f"{name}_{number}" for name in names for number in NUMBERS}
     expected |= {f"{name}_{number}" for name in ["fill", "quick_four", "quick_one"] for number in QUICK}
-    assert set(kernels.signatures) == expected | {"build_maps"}
+    assert expected | {"build_maps", "choose_windows"} <= set(kernels.signatures)
     assert kernels.warnings == ""
 
 
@@ -35,8 +35,9 @@ def test_nvcc_compiles_all_kernels_without_warnings(architecture, tmp_path):
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
     assert "warning" not in run.stdout + run.stderr
-    # A block of 1024 threads has 65536 registers; static shared memory is 48 KiB at most.
-    used = [int(n) for n in re.findall(r"Used (\d+) registers", run.stdout + run.stderr)]
-    assert used
-    assert max(used) <= 64
+    # A block has 65536 registers; static shared memory is 48 KiB at most.
+    used = dict(re.findall(r"entry function '(\w+)'.*?Used (\d+) registers", run.stdout + run.stderr, re.DOTALL))
+    threads = find_kernels(KERNELS.read_text())
+    assert set(used) == set(threads)
+    assert all(int(used[name]) * threads[name] <= 65536 for name in used)
     assert all(int(n) <= 49152 for n in re.findall(r"(\d+) bytes smem", run.stdout + run.stderr))

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
 
+from kdi._utils.namespaces import as_host_array
 from kdi._utils.typing import Float64Array
 from kdi._utils.validation import as_numbers
 
@@ -21,6 +22,7 @@ def as_target(name: str, y: Any, table: Any) -> Any:
     """Return y as one column of numbers or labels, one per row of the table; raise if a value is missing."""
     if y is None:
         raise ValueError(f"{name} requires y to be passed, but the target y is None.")
+    y = as_host_array(y)
     column = column_or_1d(y, warn=True)
     check_consistent_length(table, column)
     if column.dtype.kind in "mMc":

@@ -51,11 +51,13 @@ FINE_TAIL, TAIL = (
 THREADS = 1024
 QUICK_THREADS = 512  # of a block of the quick look-up
 LEAST_ROWS = 8  # that a thread reads at least, where the table has so many
+LEAST_FILLED = 24  # the same of `fill`, whose blocks each add up their cells at the end
 WINDOW = 512  # cells of a column around its median that a block sums in shared memory
 CELL_SHARE = 64 * 32  # cells of 32 bytes may take a 64th of the device's memory at once
 KEPT_CELLS = 2**22  # cells, occupied or not, that maps keep of their data
 SHARED_RESERVE = 1024  # bytes of shared memory that kernels have of their own
 LEAST_WINDOW = 96  # cubics of a column in shared memory, where it has so many
+NARROW = 8  # packets of a row up to which more rows are read at once
 LANES = 4  # values that a thread of the quick look-up reads at once, where they lie side by side
 SUM_BITS = 60  # of moments that are sums of 64 bits
 
@@ -105,7 +107,7 @@ class Tiling(NamedTuple):
     rows: int
 
     @classmethod
-    def of(cls, table: Tensor, n_blocks: int, most_columns: int = 512) -> Tiling:
+    def of(cls, table: Tensor, n_blocks: int, most_columns: int = 512, least_rows: int = LEAST_ROWS) -> Tiling:
         """Divide a table into about so many blocks, of columns side by side that are no more than `most_columns`."""
         n_rows, n_columns = table.shape
         n_groups = -(-n_columns // most_columns)
@@ -113,7 +115,7 @@ class Tiling(NamedTuple):
         height = max(THREADS // width, 1)
         n_groups = -(-n_columns // width)
         wanted = max(-(-n_blocks // n_groups), 1)
-        rows = max(-(-n_rows // wanted), LEAST_ROWS * height, 1)
+        rows = max(-(-n_rows // wanted), least_rows * height, 1)
         return cls(width, width * height, (max(-(-n_rows // rows), 1), n_groups), rows)
 
 
@@ -201,7 +203,7 @@ def _plan(
         *_table_args(table),
         partial,
         np.int32(n_partial),
-        None if same else torch.from_numpy(factors).to(table.device),
+        None if same else _put(factors, table.device),
         float(factors[0]),
         *_kernel_args(kernel, is_fine(table, weights)),
         KNOT_TOLERANCE,
@@ -254,7 +256,7 @@ def _build(
     n_cells, intervals = host[CELLS], host[INTERVALS]
     groups = _groups(n_cells, launcher.memory_bytes // CELL_SHARE)
     ends = np.concatenate([np.cumsum(n_cells[first:last]) for first, last in groups])
-    cell_starts = torch.from_numpy(ends - n_cells).to(device)
+    cell_starts = _put(ends - n_cells, device)
 
     def fill_group(first: int, last: int) -> tuple[Tensor, int, Tensor]:
         part, own = table, plan
@@ -270,11 +272,11 @@ def _build(
     # One copy to the device: where knots begin, their numbers, and the addresses of all arrays.
     layout = torch.empty(2 * n_columns + len(ARRAYS), dtype=torch.int64, device=device)
     start = layout.data_ptr()
-    built = {name: plan.data_ptr() + 8 * n_columns * (BUILT + k) for k, name in enumerate(PER_FEATURE)}
-    addresses = built | {"kind": kind.data_ptr(), "start": start, "n_knots": start + 8 * n_columns}
+    addresses = {name: plan.data_ptr() + 8 * n_columns * (BUILT + k) for k, name in enumerate(PER_FEATURE)}
+    addresses |= {"kind": kind.data_ptr(), "start": start, "n_knots": start + 8 * n_columns}
     addresses["coefficients"] = coefficients.data_ptr()
     pointers = [addresses.get(name, 0) for name in ARRAYS]
-    layout.copy_(torch.from_numpy(np.concatenate([np.cumsum(n_knots) - n_knots, n_knots, pointers])))
+    layout.copy_(torch.from_numpy(np.concatenate([np.cumsum(n_knots) - n_knots, n_knots, pointers])), non_blocking=True)
     kept = KernelSketches(host, len(table), is_compact=int(n_cells.sum()) > KEPT_CELLS)
     fine = is_fine(table, weights)
     for first, last in groups:
@@ -289,7 +291,6 @@ def _build(
             own,
             _integers_of(own, last - first),
             starts,
-            start + 8 * first,
             planes,
             np.int64(planes.shape[1]),
             np.int32(fine),
@@ -297,9 +298,8 @@ def _build(
             *_kernel_args(kernel, fine),
             *parameters.feature_range,
             np.int32(table_size),
-            kind.data_ptr() + first,
-            *(address + 8 * first for address in built.values()),
-            coefficients,
+            start + 16 * n_columns,
+            np.int32(first),
         )
         kept.add(planes, n_cells[first:last])
     rows = plan.unbind(0)
@@ -323,6 +323,11 @@ def _build(
     ).with_sizes(n_knots.tolist(), 0)
     maps.__dict__["_pointers"] = array_addresses
     return maps
+
+
+def _put(array: Any, device: torch.device) -> Tensor:
+    """Copy an array to a device without waiting for what runs there; it is staged before this returns."""
+    return torch.from_numpy(array).to(device, non_blocking=True)
 
 
 @cache
@@ -358,7 +363,8 @@ def _fill(
     most = max(1, min((launcher.shared_bytes - SHARED_RESERVE) // per_column, table.shape[1]))
     kind = "_weighted" if weights is not None else "_finely" if fine else ""
     name = f"fill{kind}_{NAMES[table.dtype]}"
-    tiling = Tiling.of(table, launcher.resident_blocks(name, THREADS, per_column * most), most)
+    n_blocks = launcher.resident_blocks(name, THREADS, per_column * most)
+    tiling = Tiling.of(table, n_blocks, most, LEAST_FILLED)
     launcher.launch(
         name,
         tiling.grid,
@@ -496,8 +502,7 @@ def fill(x: Tensor, weights: Tensor | None, plan: CellPlan) -> Tensor:
     integers[CELLS], integers[EXPONENT] = plan.sizes, np.where(has_cells, plan.exponents, 0)
     integers[MIDDLE] = plan.sizes // 2
     with _on(table.device) as launcher:
-        own = torch.from_numpy(numbers).to(x.device)
-        starts = torch.from_numpy(plan.starts).to(x.device)
+        own, starts = _put(numbers, x.device), _put(plan.starts, x.device)
         planes = _fill(launcher, table, weights, own, _integers_of(own, x.shape[1]), starts, plan.sizes)
     units = np.repeat(-plan.unit_exponents, plan.sizes)
     return torch.ldexp(planes.T.to(torch.float64), torch.from_numpy(units).to(x.device)[:, None])
@@ -535,14 +540,14 @@ def look_up(table: Tensor, maps: Maps, out_of_range: OutOfRange, back: bool) -> 
     return out
 
 
-ARRAYS = tuple(name for name in TENSORS if name not in ("error", "alpha", "bandwidth"))  # of Maps in kernels.cu
+ARRAYS = tuple(name for name in TENSORS if name not in ("alpha", "bandwidth"))  # of Maps in kernels.cu
 
 
 def _pointers(maps: Maps) -> Tensor:
     """Return the addresses of the arrays of maps, on the device; they are copied there once."""
     if "_pointers" not in maps.__dict__:
         addresses = [getattr(maps, name).data_ptr() for name in ARRAYS]
-        maps.__dict__["_pointers"] = torch.tensor(addresses, dtype=torch.int64).view(torch.uint8).to(maps.device)
+        maps.__dict__["_pointers"] = _put(np.array(addresses, dtype=np.int64), maps.device)
     return maps.__dict__["_pointers"]  # type: ignore[no-any-return]
 
 
@@ -616,7 +621,8 @@ def _look_up_quickly(launcher: Any, table: Tensor, maps: Maps, out: Tensor) -> N
     packets = columns * repeats // lanes
     height = max(QUICK_THREADS // packets, 1)
     shared = _bytes_of(table_rows, columns)
-    name = f"quick_{'four' if lanes == LANES else 'one'}_{NAMES[table.dtype]}"
+    kind = "one" if lanes == 1 else "long" if packets <= NARROW else "four"
+    name = f"quick_{kind}_{NAMES[table.dtype]}"
     wanted = max(launcher.resident_blocks(name, packets * height, shared) // n_groups, 1)
     rows = max(-(-n_rows // wanted), 2 * height)
     parameters = maps.parameters

@@ -19,7 +19,7 @@ from kdi._utils.public import public_in
 from kdi._utils.threads import count_threads
 from kdi._utils.typing import Float64Array, KernelName, OutOfRange, Spread
 from kdi.torch import _lookup, _plain
-from kdi.torch._maps import Maps, Parameters
+from kdi.torch._maps import HostSketches, Maps, Parameters
 from kdi.torch._parameters import (
     INFINITE,
     check_choice,
@@ -150,16 +150,6 @@ def _fit_on_host(
     return replace(maps, sketches=HostSketches(sketches))
 
 
-class HostSketches:
-    """The sketches of a fit on the CPU, for `Maps.to_sklearn`."""
-
-    def __init__(self, sketches: Any) -> None:
-        self._sketches = sketches
-
-    def to_host(self) -> Any:
-        return self._sketches
-
-
 @public_in("kdi.torch")
 def sketch(
     x: Tensor,
@@ -186,6 +176,16 @@ def sketch(
     Returns
     -------
     Sketches
+
+    Examples
+    --------
+    >>> import torch, kdi.torch
+    >>> monday, tuesday = torch.tensor([[1.0], [2.0]]), torch.tensor([[4.0], [8.0]])
+    >>> both = kdi.torch.sketch(monday, alpha=0.5) + kdi.torch.sketch(tuesday, alpha=0.5)
+    >>> both.n_rows
+    4
+    >>> kdi.torch.transform(tuesday, both.maps(alpha=0.5)).ravel().round(decimals=3)
+    tensor([0.6100, 1.0000])
     """
     parameters = checked_parameters(Parameters(kernel, order, spread=spread), alpha)
     check_choice("infinite", infinite, INFINITE)
@@ -230,6 +230,16 @@ def transform(x: Tensor, maps: Maps, *, out_of_range: OutOfRange = "clip", infin
     Returns
     -------
     Tensor of the shape and dtype of x
+
+    Examples
+    --------
+    >>> import torch, kdi.torch
+    >>> maps = kdi.torch.fit(torch.tensor([[0.0], [1.0], [2.0], [100.0]]))
+    >>> x = torch.tensor([[1.0], [torch.nan], [100.0], [120.0]])
+    >>> kdi.torch.transform(x, maps).ravel().round(decimals=3)
+    tensor([0.0130,    nan, 1.0000, 1.0000])
+    >>> kdi.torch.transform(x, maps, out_of_range="nan").ravel().round(decimals=3)
+    tensor([0.0130,    nan, 1.0000,    nan])
     """
     return _apply(x, maps, out_of_range, infinite, back=False)
 
@@ -238,7 +248,16 @@ def transform(x: Tensor, maps: Maps, *, out_of_range: OutOfRange = "clip", infin
 def inverse_transform(
     x: Tensor, maps: Maps, *, out_of_range: OutOfRange = "clip", infinite: Infinite = "nan"
 ) -> Tensor:
-    """Map transformed values back to the features; the parameters are those of `transform`."""
+    """Map transformed values back to the features; the parameters are those of `transform`.
+
+    Examples
+    --------
+    >>> import torch, kdi.torch
+    >>> x = torch.tensor([[0.0], [1.0], [2.0], [100.0]])
+    >>> maps = kdi.torch.fit(x)
+    >>> kdi.torch.inverse_transform(kdi.torch.transform(x, maps), maps).ravel().round(decimals=3)
+    tensor([  0.,   1.,   2., 100.])
+    """
     return _apply(x, maps, out_of_range, infinite, back=True)
 
 
@@ -267,8 +286,7 @@ def is_plain(x: Tensor) -> bool:
     """Tell whether a tensor is mapped by plain torch operations: they are differentiable and run anywhere."""
     if torch.compiler.is_compiling() or (x.requires_grad and torch.is_grad_enabled()):
         return True
-    backend: ModuleType | None = backend_for(x.device)
-    return backend is _plain
+    return backend_for(x.device) is _plain
 
 
 def _apply_on_host(table: Tensor, maps: Maps, out_of_range: OutOfRange, back: bool) -> Tensor:
@@ -302,7 +320,7 @@ def as_array(table: Tensor) -> Any:
 
 
 def _has_float64(device: torch.device) -> bool:
-    return device.type != "mps"
+    return str(device.type) != "mps"
 
 
 def backend_for(device: torch.device) -> Any:

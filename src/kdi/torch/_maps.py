@@ -15,6 +15,7 @@ from kdi._integral.build import FeatureMaps
 from kdi._integral.maps import CUBIC, LINEAR, MapOptions, PackedMaps
 from kdi._sketch.sketch import Sketch
 from kdi._transformer.transformer import KDITransformer
+from kdi._utils.errors import NoSketchesError
 from kdi._utils.public import public_in
 from kdi._utils.typing import KernelName, Spread
 
@@ -71,6 +72,16 @@ class FittedSketches(Protocol):
     def to_host(self) -> Sequence[Sketch]: ...
 
 
+class HostSketches:
+    """The sketches of maps that were built on the CPU."""
+
+    def __init__(self, sketches: Sequence[Sketch]) -> None:
+        self._sketches = sketches
+
+    def to_host(self) -> Sequence[Sketch]:
+        return self._sketches
+
+
 @public_in("kdi.torch")
 @dataclass(frozen=True, eq=False, repr=False)
 class Maps:
@@ -93,6 +104,24 @@ class Maps:
         Number of rows that were fitted.
     parameters : Parameters
         The other parameters of the fit.
+    sketches : object or None
+        What is kept of the data, for `to_sklearn`.
+
+    Examples
+    --------
+    >>> import torch, kdi.torch
+    >>> x = torch.tensor([[0.0, 5.0], [1.0, 6.0], [2.0, 9.0], [100.0, 9.0]])
+    >>> maps = kdi.torch.fit(x, alpha=[1.0, 0.5])
+    >>> maps.alpha
+    tensor([1.0000, 0.5000], dtype=torch.float64)
+    >>> bool((maps.error_bound < 1e-6).all())
+    True
+    >>> again = kdi.torch.Maps.from_state_dict(maps.state_dict())
+    >>> torch.equal(kdi.torch.transform(x, again), kdi.torch.transform(x, maps))
+    True
+    >>> maps.to_sklearn().transform([[1.0, 5.0], [2.0, 9.0]]).round(3)
+    array([[0.013, 0.   ],
+           [0.027, 1.   ]])
     """
 
     kind: Tensor
@@ -183,7 +212,8 @@ class Maps:
         own = {name: getattr(transformer, name) for name in names}
         own |= {"spread": "robust" if options.robust else "std", "feature_range": (options.floor, options.ceiling)}
         shape = (int(transformer.n_features_in_),)
-        return cls.from_features(features, shape, int(transformer.n_samples_seen_), Parameters(**own)).to(device)
+        maps = cls.from_features(features, shape, int(transformer.n_samples_seen_), Parameters(**own))
+        return replace(maps, sketches=_sketches_of(transformer)).to(device)
 
     @classmethod
     def from_features(cls, features: FeatureMaps, shape: tuple[int, ...], n_rows: int, parameters: Parameters) -> Maps:
@@ -237,6 +267,17 @@ class Maps:
     def _converted(self, convert: Callable[[Tensor], Tensor]) -> Self:
         tensors: dict[str, Any] = {name: convert(one) for name, one in self.tensors().items()}
         return replace(self, **tensors).with_sizes(*self.sizes)
+
+
+def _sketches_of(transformer: Any) -> FittedSketches | None:
+    """Return the sketches of a transformer, where they are, or None where it has none."""
+    kept: FittedSketches | None = getattr(transformer, "_sketches", None)
+    if hasattr(kept, "to_host"):
+        return kept
+    try:
+        return HostSketches(transformer._get_sketches("Maps.from_sklearn"))
+    except NoSketchesError:
+        return None
 
 
 TENSORS = tuple(one.name for one in fields(Maps) if one.name not in ("shape", "n_rows", "parameters", "sketches"))

@@ -88,8 +88,8 @@ class KDITransform(nn.Module):  # type: ignore[misc]
 
     Notes
     -----
-    Maps are float64 and are evaluated in float64 whatever the dtype of x; `half()`, `float()` and autocast change
-    neither. Results are rounded once to the dtype of x.
+    Maps are float64 whatever the dtype of x; `half()`, `float()` and autocast do not change them. They are evaluated in
+    float64, but by CUDA kernels in float32 for narrower x. Results have the dtype of x.
 
     A `state_dict` holds the maps, or with `learn_alpha` the sketches of the columns and `log_alpha`. It can be loaded
     into a module that was constructed with the same parameters, whether that was fitted or not.

@@ -14,11 +14,12 @@ import torch
 from torch import Tensor
 
 from kdi._integral.bandwidth import resolve_factors
-from kdi._integral.build import build_features
+from kdi._integral.build import MAP_WORK, build_features
 from kdi._numerics.kernels import get_kernel
 from kdi._sketch.cells import DEFAULT_CAPACITY
 from kdi._sketch.packed import CELLS, DISTINCT, PackedSketches
 from kdi._utils.public import public_in
+from kdi._utils.threads import count_threads
 from kdi._utils.typing import KernelName, Spread
 from kdi.torch._maps import Maps, Parameters
 from kdi.torch._parameters import checked_parameters, factors_of
@@ -52,7 +53,7 @@ class Sketches:
     >>> parts = kdi.torch.sketch(x[:300]) + kdi.torch.sketch(x[300:])
     >>> maps = parts.maps(alpha=[0.5])
     >>> kdi.torch.transform(x[500:501], maps).item()  # doctest: +ELLIPSIS
-    0.49...
+    0.2655...
     """
 
     minimum: Tensor
@@ -151,7 +152,8 @@ class Sketches:
         columns, masses = self.columns.cpu().numpy(), self.moments[:, 0].cpu().numpy()
         weights = np.bincount(columns, masses, minlength=len(self)).astype(float)
         alphas = resolve_factors(factors, weights)
-        features, _ = build_features(host, alphas, kernel, parameters.options, n_threads=1)
+        n_threads = count_threads(None, MAP_WORK * len(self))
+        features, _ = build_features(host, alphas, kernel, parameters.options, n_threads)
         maps = Maps.from_features(features, self.shape, self.n_rows, parameters).to(self.minimum.device)
         return replace(maps, sketches=self)
 

@@ -508,11 +508,14 @@ __device__ inline Sums sum_of_warp(Sums own) {
     return own;
 }
 
-// The fields of Maps that are made here.
-struct MapFields {
+// All arrays of Maps; cpp/packed.hpp describes them.
+struct Maps {
     uint8* kind;
-    double *low, *high, *unit, *scale, *low_slope, *high_slope, *low_level, *high_level, *floor, *ceiling, *error;
-    double* coefficients;
+    double *low, *high, *unit, *scale, *low_slope, *high_slope, *low_level, *high_level, *floor, *ceiling;
+    int64 *start, *n_knots;
+    double *coefficients, *knots, *levels;
+    int* guide;
+    double* error;
 };
 
 // T of a column at its knots, in units of the cells' width. Knot i lies `cells_per_step` cells from the one before, so that a distance
@@ -606,31 +609,31 @@ __device__ inline double moment_unit(int m, bool is_fine, double weight) {
 }
 
 // One block per column: its moments as floating-point numbers in the place of the integers, its integral at the knots and its cubics.
-__device__ void build(int n_columns, const double* numbers, const int64* integers, const int64* starts, const int64* knot_starts, int64* planes,
-                      int64 n_all, int is_fine, double* mass_before, Kernel kernel, double low_level, double high_level, int table_size,
-                      MapFields maps) {
+__device__ void build(int n_columns, const double* numbers, const int64* integers, const int64* starts, int64* planes, int64 n_all, int is_fine,
+                      double* mass_before, Kernel kernel, double low_level, double high_level, int table_size, const Maps& maps,
+                      int first_map) {
     extern __shared__ double table[];
     __shared__ double shared[32];
-    const int column = blockIdx.x, thread = threadIdx.x;
+    const int column = blockIdx.x, thread = threadIdx.x, map = first_map + column;
     const auto number = [&](PlanNumber which) { return numbers[which * n_columns + column]; };
     const auto integer = [&](PlanInteger which) { return integers[which * n_columns + column]; };
     const int status = static_cast<int>(integer(plan_status));
     const double low = number(plan_low), high = number(plan_high), range = high - low, stretch = high_level - low_level;
-    double* const rows = maps.coefficients + 4 * knot_starts[column];
+    double* const rows = maps.coefficients + 4 * maps.start[map];
     if (thread == 0) {
-        maps.kind[column] = status == is_empty ? 3 : status == is_constant ? 2 : 0;
-        maps.low[column] = low;
-        maps.high[column] = high;
-        maps.unit[column] = 1;
-        maps.scale[column] = status == is_line ? 1 / range : 0;
-        maps.low_slope[column] = maps.high_slope[column] = status == is_line ? stretch / range : 1;
-        maps.low_level[column] = maps.floor[column] = low_level;
-        maps.high_level[column] = maps.ceiling[column] = high_level;
-        maps.error[column] = 0;
+        maps.kind[map] = status == is_empty ? 3 : status == is_constant ? 2 : 0;
+        maps.low[map] = low;
+        maps.high[map] = high;
+        maps.unit[map] = 1;
+        maps.scale[map] = status == is_line ? 1 / range : 0;
+        maps.low_slope[map] = maps.high_slope[map] = status == is_line ? stretch / range : 1;
+        maps.low_level[map] = maps.floor[map] = low_level;
+        maps.high_level[map] = maps.ceiling[map] = high_level;
+        maps.error[map] = 0;
     }
     if (status == is_line && thread == 0) {
         const double flatness = range / number(plan_bandwidth) / kernel.scale;
-        maps.error[column] = smaller(flatness * flatness + 2.4e-10, 1) * stretch;  // positions are rounded to 2^-32 intervals
+        maps.error[map] = smaller(flatness * flatness + 2.4e-10, 1) * stretch;  // positions are rounded to 2^-32 intervals
         const double both[] = {low_level, stretch, 0, 0, high_level, 0, 0, 0};
         for (int k = 0; k < 8; ++k) rows[k] = both[k];
     }
@@ -666,7 +669,7 @@ __device__ void build(int n_columns, const double* numbers, const int64* integer
     const ColumnBuilder builder{kernel, moments[0], moments[1], moments[2], moments[3], before, n_cells, cells_per_step, reach,
                                 h * kernel.scale, start, end, table};
     if (2 * reach + 1 > table_size) {  // the host has made sure that this cannot be
-        if (thread == 0) maps.error[column] = not_a_number();
+        if (thread == 0) maps.error[map] = not_a_number();
         return;
     }
     builder.fill_table();
@@ -683,9 +686,9 @@ __device__ void build(int n_columns, const double* numbers, const int64* integer
     __syncthreads();
     if (thread == 0) {
         const double slope = stretch / total / width, least = 1e-12 / range;
-        maps.low_slope[column] = larger(slope * rows[1], least);
-        maps.high_slope[column] = larger(slope * at_end.density, least);
-        maps.scale[column] = 1 / (cells_per_step * width);
+        maps.low_slope[map] = larger(slope * rows[1], least);
+        maps.high_slope[map] = larger(slope * at_end.density, least);
+        maps.scale[map] = 1 / (cells_per_step * width);
     }
     __syncthreads();
     // Levels, which never decrease.
@@ -739,22 +742,13 @@ __device__ void build(int n_columns, const double* numbers, const int64* integer
     const double shift = is_fine ? 1e-12 + 4e-19 * static_cast<double>(integer(plan_count)) : 1.1 / 131072 * kernel.peak / b;
     const double value_error = relative_width * relative_width * relative_width * relative_width / 384 * kernel.max_fourth_derivative + rounding +
                                shift + 2 * kernel.tail_at(kernel.reach);
-    maps.error[column] = smaller(worst + stretch * 2 * value_error / share, stretch);
+    maps.error[map] = smaller(worst + stretch * 2 * value_error / share, stretch);
 }
 
 // --------------------------------------------------------------------------------------------------------------------- look up
 
 enum OutOfRange { clip, linear, nan_outside };
 enum Kind { cubic = 0, lines = 1, constant = 2, empty = 3 };
-
-// All arrays of Maps; cpp/packed.hpp describes them.
-struct Maps {
-    const uint8* kind;
-    const double *low, *high, *unit, *scale, *low_slope, *high_slope, *low_level, *high_level, *floor, *ceiling;
-    const int64 *start, *n_knots;
-    const double *coefficients, *knots, *levels;
-    const int* guide;
-};
 
 constexpr double position_rounder = 1.5 * 1048576.0;
 constexpr double clipped_score = -5.199337582605575;
@@ -992,7 +986,7 @@ __device__ inline float look_up_one(const Lane& lane, const float4* tables, floa
     return x >= lane.high ? ceiling : fminf(fmaf(t, fmaf(t, fmaf(t, c.w, c.z), c.y), c.x), ceiling);
 }
 
-template <class Number, int n_lanes>
+template <class Number, int n_lanes, int at_once>
 __device__ void look_up_quickly(const Number* x, int64 n_rows, int64 row_stride, int64 out_stride, int64 n_values, int n_columns,
                                 int columns_per_group, int repeats, int64 rows_per_block, float ceiling, int n_table_rows, int most_rows, const int* windows, const Maps& maps,
                                 Number* out) {
@@ -1055,7 +1049,6 @@ __device__ void look_up_quickly(const Number* x, int64 n_rows, int64 row_stride,
                 if (beyond >> k & 1) store(results.value + k, look_up_beyond(maps, column_of(k), number_of(values.value[k])));
         values = results;
     };
-    constexpr int at_once = 4;
     int64 r = first;
     // Several rows that are taken for one may end within a packet; the last of them go one by one.
     for (; r + (at_once - 1) * height < last && (r + (at_once - 1) * height + 1) * out_stride <= n_values; r += at_once * height) {
@@ -1136,13 +1129,19 @@ __device__ void look_up_quickly(const Number* x, int64 n_rows, int64 row_stride,
     extern "C" __global__ void __launch_bounds__(512) quick_four_##SUFFIX(                                                               \
         const NUMBER* x, int64 n_rows, int64 row_stride, int64 out_stride, int64 n_values, int n_columns, int columns_per_group,           \
         int repeats, int64 rows_per_block, float highest, int n_table_rows, int most_rows, const int* windows, const Maps* maps, NUMBER* out) {                                           \
-        look_up_quickly<NUMBER, 4>(x, n_rows, row_stride, out_stride, n_values, n_columns, columns_per_group, repeats, rows_per_block,     \
+        look_up_quickly<NUMBER, 4, 4>(x, n_rows, row_stride, out_stride, n_values, n_columns, columns_per_group, repeats, rows_per_block,     \
+                                   highest, n_table_rows, most_rows, windows, *maps, out);                                                                \
+    }                                                                                                                                      \
+    extern "C" __global__ void __launch_bounds__(512) quick_long_##SUFFIX(                                                               \
+        const NUMBER* x, int64 n_rows, int64 row_stride, int64 out_stride, int64 n_values, int n_columns, int columns_per_group,           \
+        int repeats, int64 rows_per_block, float highest, int n_table_rows, int most_rows, const int* windows, const Maps* maps, NUMBER* out) {                                           \
+        look_up_quickly<NUMBER, 4, 8>(x, n_rows, row_stride, out_stride, n_values, n_columns, columns_per_group, repeats, rows_per_block,     \
                                    highest, n_table_rows, most_rows, windows, *maps, out);                                                                \
     }                                                                                                                                      \
     extern "C" __global__ void __launch_bounds__(512) quick_one_##SUFFIX(                                                                \
         const NUMBER* x, int64 n_rows, int64 row_stride, int64 out_stride, int64 n_values, int n_columns, int columns_per_group,           \
         int repeats, int64 rows_per_block, float highest, int n_table_rows, int most_rows, const int* windows, const Maps* maps, NUMBER* out) {                                           \
-        look_up_quickly<NUMBER, 1>(x, n_rows, row_stride, out_stride, n_values, n_columns, columns_per_group, repeats, rows_per_block,     \
+        look_up_quickly<NUMBER, 1, 4>(x, n_rows, row_stride, out_stride, n_values, n_columns, columns_per_group, repeats, rows_per_block,     \
                                    highest, n_table_rows, most_rows, windows, *maps, out);                                                                \
     }
 
@@ -1155,12 +1154,10 @@ QUICK_ENTRY_POINTS(Half, float16)
 QUICK_ENTRY_POINTS(Bfloat, bfloat16)
 
 extern "C" __global__ void __launch_bounds__(1024)
-    build_maps(int n_columns, const double* numbers, const int64* integers, const int64* starts, const int64* knot_starts, int64* planes,
-               int64 n_all, int is_fine, double* mass_before, KERNEL, double low_level, double high_level, int table_size, uint8* kind,
-               double* low, double* high, double* unit, double* scale, double* low_slope, double* high_slope, double* low_end,
-               double* high_end, double* floor, double* ceiling, double* error, double* coefficients) {
-    build(n_columns, numbers, integers, starts, knot_starts, planes, n_all, is_fine, mass_before, KERNEL_GIVEN, low_level, high_level,
-          table_size, {kind, low, high, unit, scale, low_slope, high_slope, low_end, high_end, floor, ceiling, error, coefficients});
+    build_maps(int n_columns, const double* numbers, const int64* integers, const int64* starts, int64* planes, int64 n_all, int is_fine,
+               double* mass_before, KERNEL, double low_level, double high_level, int table_size, const Maps* maps, int first_map) {
+    build(n_columns, numbers, integers, starts, planes, n_all, is_fine, mass_before, KERNEL_GIVEN, low_level, high_level, table_size, *maps,
+          first_map);
 }
 
 extern "C" __global__ void __launch_bounds__(256) choose_windows(const Maps* maps, int most_rows, int* windows) {
