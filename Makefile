@@ -44,12 +44,13 @@ sanitize: $(VENV)/installed-test
 test-fast: $(VENV)/installed-test
 	$(TEST) -m "not slow and not spark and not browser and not experiments"
 
-# The tests of kdi.torch with a GPU, in the Python that is there: nothing is installed. The report is committed.
+# The tests of kdi.torch with a GPU, in the Python that is there: nothing is installed. The report is committed. Warnings
+# are no errors, since those of drivers and compilers depend on the machine.
 GPU_REPORT ?= tests/torch/gpu_report.txt
 test-gpu:
 	$(PYTHON) -c "import torch; assert torch.cuda.is_available(), 'test-gpu needs a GPU'"
 	PYTHON=$(PYTHON) PYTHONPATH=tests/helpers KDI_GPU_REPORT=$(GPU_REPORT) sh benchmarks/build_in_place.sh \
-	  -m pytest -p gpu_report -n 8 tests/torch tests/transformer/test_array_api.py
+	  -m pytest -p no:benchmark -p gpu_report -W default -n 8 tests/torch tests/transformer/test_array_api.py
 
 check: $(VENV)/installed-check
 	$(BIN)/ruff check .

@@ -6,7 +6,6 @@ PYTHONPATH=tests/helpers KDI_GPU_REPORT=report.txt python -m pytest -p gpu_repor
 import hashlib
 import os
 import platform
-import subprocess
 from collections import Counter
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -49,19 +48,18 @@ def surroundings():
     import torch
 
     yield "date", f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
-    commit = subprocess.run(
-        ["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    if commit.returncode == 0:
-        yield "commit", commit.stdout.strip()
-    kernels = ROOT / "src" / "kdi" / "torch" / "kernels.cu"
-    yield "kernels.cu", f"sha256 {hashlib.sha256(kernels.read_bytes()).hexdigest()[:16]}"
+    for name in ("kernels.cu", "_cuda.py"):
+        source = ROOT / "src" / "kdi" / "torch" / name
+        yield name, f"sha256 {hashlib.sha256(source.read_bytes()).hexdigest()[:16]}"
     if torch.cuda.is_available():
         name, capability = torch.cuda.get_device_name(), ".".join(map(str, torch.cuda.get_device_capability()))
         yield "GPU", f"{name}, compute capability {capability}, CUDA {torch.version.cuda}"
     else:
         yield "GPU", "none"
-    yield "system", f"{platform.system()} {platform.machine()}, {os.cpu_count()} CPUs, Python {platform.python_version()}"
+    yield (
+        "system",
+        f"{platform.system()} {platform.machine()}, {os.cpu_count()} CPUs, Python {platform.python_version()}",
+    )
     for library in LIBRARIES:
         try:
             yield library, version(library)

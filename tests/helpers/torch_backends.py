@@ -1,8 +1,8 @@
 """The backends of kdi.torch, as tests see them: a device, and what computes there.
 
-"core" is the CPU's core, "plain" plain torch operations on CPU tensors as on a device without kernels, "emulator" the
-CUDA kernels compiled for the CPU, "cuda" and "cuda plain" a real GPU. A test that takes the fixture `backend` runs on
-each.
+"core" is the CPU's core, "plain" plain torch operations on CPU tensors as on a device without kernels, "cuda" and "cuda
+plain" a real GPU; where there is none, "emulator" stands for it: the CUDA kernels compiled for the CPU. A test that takes
+the fixture `backend` runs on each.
 """
 
 from contextlib import contextmanager
@@ -17,8 +17,8 @@ from kdi.torch import _cuda, _functional, _plain
 
 KERNELS = ROOT / "src" / "kdi" / "torch" / "kernels.cu"
 HAS_CUDA = torch.cuda.is_available()
-BACKENDS = ["core", "plain", "emulator", *(["cuda", "cuda plain"] if HAS_CUDA else [])]
-ON_KERNELS = ["emulator", *(["cuda"] if HAS_CUDA else [])]
+ON_KERNELS = ["cuda"] if HAS_CUDA else ["emulator"]
+BACKENDS = ["core", "plain", *ON_KERNELS, *(["cuda plain"] if HAS_CUDA else [])]
 
 
 class Backend:

@@ -135,7 +135,7 @@ def name_of(kind):
     return kind if isinstance(kind, str) else "-".join(kind)
 
 
-BACKENDS = ["core", "plain", "emulator", *DEVICES[1:]]
+BACKENDS = ["core", "plain", *torch_backends.ON_KERNELS]
 
 
 @pytest.fixture

@@ -44,15 +44,14 @@ N_PARTIAL = 6  # numbers per column that each block of `scan` leaves to `plan`
 ON_DEVICE, EMPTY, CONSTANT, ON_HOST = range(4)
 
 MAX_ORDER = 16  # of polyexp kernels, as in kernels.cu
-FINE_TAIL, TAIL = (
-    4e-11,
-    1e-9,
-)  # of the kernel, left out of sums in float64, and of those of values rounded to 2^-16 cells
+FINE_TAIL = 4e-11  # of the kernel, left out of sums of float64
+TAIL = 1e-9  # the same of values that are rounded to 2^-16 cells
 THREADS = 1024
 QUICK_THREADS = 512  # of a block of the quick look-up
 LEAST_ROWS = 8  # that a thread reads at least, where the table has so many
 LEAST_FILLED = 24  # the same of `fill`, whose blocks each add up their cells at the end
-WINDOW = 512  # cells of a column around its median that a block sums in shared memory
+WINDOW = 512  # cells of a column around its median that a block sums in shared memory, where most values lie in so many
+LEAST_COLUMNS = 4  # of a block of `fill`, whose window is wider where the values need that
 CELL_SHARE = 64 * 32  # cells of 32 bytes may take a 64th of the device's memory at once
 KEPT_CELLS = 2**22  # cells, occupied or not, that maps keep of their data
 SHARED_RESERVE = 1024  # bytes of shared memory that kernels have of their own
@@ -216,7 +215,7 @@ def _plan(
 
 def _integers_of(plan: Tensor, n_columns: int) -> int:
     """Return the address of the integers of a plan."""
-    return plan.data_ptr() + 8 * n_columns * STATUS
+    return int(plan.data_ptr()) + 8 * n_columns * STATUS
 
 
 class Plan:
@@ -263,7 +262,8 @@ def _build(
         if last - first < n_columns:
             part, own = table[:, first:last], plan[:, first:last].contiguous()
         integers, starts = _integers_of(own, last - first), cell_starts.data_ptr() + 8 * first
-        return own, starts, _fill(launcher, part, weights, own, integers, starts, n_cells[first:last])
+        span = int(host[SPAN][first:last].max())
+        return own, starts, _fill(launcher, part, weights, own, integers, starts, n_cells[first:last], span)
 
     filled = fill_group(*groups[0])  # while the host prepares the rest
     n_knots = np.where(intervals > 0, intervals + 1, 0)
@@ -322,6 +322,7 @@ def _build(
         sketches=kept,
     ).with_sizes(n_knots.tolist(), 0)
     maps.__dict__["_pointers"] = array_addresses
+    maps.__dict__["_span"] = int((host[SPAN] // np.maximum(host[STEP], 1)).max())
     return maps
 
 
@@ -350,17 +351,32 @@ def _groups(n_cells: Any, most: int) -> list[tuple[int, int]]:
 
 
 def _fill(
-    launcher: Any, table: Tensor, weights: Tensor | None, plan: Tensor, integers: int, starts: Any, n_cells: Any
+    launcher: Any,
+    table: Tensor,
+    weights: Tensor | None,
+    plan: Tensor,
+    integers: int,
+    starts: Any,
+    n_cells: Any,
+    span: int = 0,
 ) -> Tensor:
-    """Return the moments of the planned cells as integers: a row per moment, one column after the other."""
+    """Return the moments of the planned cells as integers: a row per moment, one column after the other.
+
+    `span` is the number of cells in which most values of any column lie, as far as it is known.
+    """
     n_all = int(n_cells.sum())
     planes = torch.zeros((4, n_all), dtype=torch.int64, device=table.device)
     if not n_all:
         return planes
     fine = is_fine(table, weights)
-    window = int(min(WINDOW, n_cells.max()))
-    per_column = 4 * (window + 1) * (8 if fine else 4)
-    most = max(1, min((launcher.shared_bytes - SHARED_RESERVE) // per_column, table.shape[1]))
+    per_cell, capacity = 4 * (8 if fine else 4), launcher.shared_bytes - SHARED_RESERVE
+    window = WINDOW
+    if span > WINDOW:
+        widest = capacity // (per_cell * min(LEAST_COLUMNS, table.shape[1])) - 1
+        window = max(min(2 * span, widest), WINDOW)
+    window = int(min(window, n_cells.max()))
+    per_column = per_cell * (window + 1)
+    most = max(1, min(capacity // per_column, table.shape[1]))
     kind = "_weighted" if weights is not None else "_finely" if fine else ""
     name = f"fill{kind}_{NAMES[table.dtype]}"
     n_blocks = launcher.resident_blocks(name, THREADS, per_column * most)
@@ -548,7 +564,8 @@ def _pointers(maps: Maps) -> Tensor:
     if "_pointers" not in maps.__dict__:
         addresses = [getattr(maps, name).data_ptr() for name in ARRAYS]
         maps.__dict__["_pointers"] = _put(np.array(addresses, dtype=np.int64), maps.device)
-    return maps.__dict__["_pointers"]  # type: ignore[no-any-return]
+    pointers: Tensor = maps.__dict__["_pointers"]
+    return pointers
 
 
 class QuickGroups(NamedTuple):
@@ -567,16 +584,19 @@ def _quick_groups(table: Tensor, maps: Maps, shared_bytes: int) -> QuickGroups:
     key = is_aligned, table.is_contiguous(), table.stride(0) % LANES == 0, shared_bytes
     known: dict[Any, QuickGroups] = maps.__dict__.setdefault("_quick_groups", {})
     if key not in known:
-        known[key] = _divide(maps.sizes[0], *key)
+        span = maps.__dict__.get("_span", 0)
+        narrow = _divide(maps.sizes[0], LEAST_WINDOW, *key)
+        known[key] = narrow if span <= narrow.most_rows else _divide(maps.sizes[0], 2 * span, *key)
     return known[key]
 
 
 def _divide(
-    sizes: list[int], is_aligned: bool, is_contiguous: bool, strides_fit: bool, shared_bytes: int
+    sizes: list[int], least: int, is_aligned: bool, is_contiguous: bool, strides_fit: bool, shared_bytes: int
 ) -> QuickGroups:
+    """Divide columns with so many cubics into the fewest groups that keep `least` of each, where it has so many."""
     n_columns, largest = len(sizes), max(sizes)
     capacity = shared_bytes - SHARED_RESERVE
-    least = max(min(largest, LEAST_WINDOW), 2)
+    least = max(min(largest, least), 2)
     repeats = next(k for k in (1, 2, 4) if n_columns * k % LANES == 0)
     one_group = n_columns * repeats <= LANES * QUICK_THREADS and _bytes_of(least * n_columns, n_columns) <= capacity
     lanes = LANES if is_aligned and ((is_contiguous and one_group) if repeats > 1 else strides_fit) else 1

@@ -556,7 +556,9 @@ struct ColumnBuilder {
         const int to = static_cast<int>(min(knot + (n_knots - 1) * cells_per_step + reach + 1, int64(n_cells)));
         Sums sums[n_knots] = {};
         constexpr int at_once = n_knots == 1 ? 4 : 2;
-        for (int first = from_of(knot); first < to; first += 32 * at_once) {  // of columns with far values, most cells are empty
+        // Of columns with far values, most cells are empty, and most knots have none but empty ones within reach.
+        const int begin = mass_before[to] > mass_before[from_of(knot)] ? from_of(knot) : to;
+        for (int first = begin; first < to; first += 32 * at_once) {
             bool is_occupied[at_once], some = false;
 #pragma unroll
             for (int c = 0; c < at_once; ++c) {
