@@ -1,8 +1,8 @@
 """The backends of kdi.torch, as tests see them: a device, and what computes there.
 
-"core" is the CPU's core, "plain" plain torch operations on CPU tensors as on a device without kernels, "cuda" and "cuda
-plain" a real GPU; where there is none, "emulator" stands for it: the CUDA kernels compiled for the CPU. A test that takes
-the fixture `backend` runs on each.
+"core" is the CPU's core, "plain" plain torch operations on CPU tensors as on a device without kernels, "cuda" and
+"cuda plain" a real GPU; where there is none, "emulator" stands for it: the CUDA kernels compiled for the CPU. A test
+that takes the fixture `backend` runs on each.
 """
 
 from contextlib import contextmanager
