@@ -204,6 +204,28 @@ def test_the_highest_value_is_exactly_the_top(backend):
         assert known.min() == 0.0
 
 
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"bounded": False}, {"spread": "robust"}, {"max_knots": 50}, {"alpha": [0.0, 1.0, 0.5, 2.0]}],
+    ids=str,
+)
+def test_a_transform_need_not_ask_the_device_for_sizes(options, kernels):
+    x = kernels.put(messy_table())[:, :4]
+    assert "_sizes" in vars(kdi.torch.fit(x, **options))
+    assert "_sizes" in vars(kdi.torch.Maps.from_sklearn(kdi.KDITransformer().fit(x.cpu().numpy()), x.device))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+def test_most_values_lie_in_many_cells(dtype, kernels):
+    x = kernels.put(torch.from_numpy(np.random.default_rng(0).normal(size=(3000, 6)))).to(dtype)
+    maps = kdi.torch.fit(x, alpha=0.02, kernel="gaussian")
+    assert vars(maps)["_span"] > _cuda.WINDOW
+    got = kdi.torch.transform(x, maps).double().cpu().numpy()
+    expected = kdi.KDITransformer(0.02, kernel="gaussian").fit(x.double().cpu().numpy())
+    allowed = float(maps.error_bound.max()) + expected.error_bound_.max() + ROUNDING[dtype]
+    np.testing.assert_allclose(got, expected.transform(x.double().cpu().numpy()), rtol=0, atol=allowed)
+
+
 def test_two_runs_are_equal_to_the_bit(backend):
     x = backend.put(messy_table(5000).float())
     first, second = (kdi.torch.fit(x, alpha=0.3) for _ in range(2))

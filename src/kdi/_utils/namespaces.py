@@ -20,9 +20,10 @@ def namespace_of(X: Any) -> ModuleType | None:
     """Return the namespace of an array; None for NumPy's, for all that is not an array, and without dispatch."""
     if type(X) is np.ndarray or X is None or not get_config()["array_api_dispatch"]:
         return None
-    torch = sys.modules.get("torch")
-    if torch is not None and isinstance(X, torch.Tensor):  # which has no __array_namespace__
-        return torch
+    for name, kind in (("torch", "Tensor"), ("cupy", "ndarray")):  # these have no __array_namespace__
+        library = sys.modules.get(name)
+        if library is not None and isinstance(X, getattr(library, kind)):
+            return library
     find = getattr(X, "__array_namespace__", None)
     namespace: ModuleType | None = None if find is None or isinstance(X, np.ndarray | np.generic) else find()
     return namespace
@@ -54,6 +55,9 @@ def like_array(result: NDArray[Any], X: Any, namespace: ModuleType) -> Any:
     """Return an array of NumPy in the namespace and on the device of X; as float32 if the device lacks float64."""
     if result.dtype == np.float64 and _lacks_float64(namespace, X.device):
         result = result.astype(np.float32)
+    if library_of(namespace) == "cupy":  # whose asarray has no device
+        with X.device:
+            return namespace.asarray(result)
     return namespace.asarray(result, device=X.device)
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import replace
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
@@ -165,18 +164,15 @@ def fit(
     """Fit bounded maps by the kernels; return None where these need more shared memory than the device has."""
     table = in_rows(table)
     kernel = get_kernel(parameters.kernel, parameters.order)
-    fine = is_fine(table, weights)
     planned = factors if kernel.order <= MAX_ORDER else np.zeros_like(factors)  # 0 is left to the host
     with _on(table.device) as launcher:
         plan = _plan(launcher, table, weights, planned, kernel, skip_infinite)
         host = Plan(plan)
-        check_ends(host[LOW], host[HIGH], shape)
-        table_size = _table_size(host, kernel, fine)
-        if 5 * 8 * table_size > launcher.shared_bytes - SHARED_RESERVE:
-            return None
-        maps = _build(launcher, table, weights, plan, host, kernel, parameters, shape, table_size)
+        maps = _build(launcher, table, weights, plan, host, kernel, parameters, shape)
     by_host = np.flatnonzero(host[STATUS] == ON_HOST)
-    return _with_host_columns(maps, table, weights, factors, by_host, kernel, skip_infinite) if len(by_host) else maps
+    if maps is None or not len(by_host):
+        return maps
+    return _with_host_columns(maps, table, weights, factors, by_host, kernel, skip_infinite)
 
 
 def _plan(
@@ -248,9 +244,8 @@ def _build(
     kernel: Kernel,
     parameters: Parameters,
     shape: tuple[int, ...],
-    table_size: int,
-) -> Maps:
-    """Fill the cells of the planned columns, and build their maps."""
+) -> Maps | None:
+    """Fill the cells of the planned columns, and build their maps; None if shared memory is too small for that."""
     device, n_columns = table.device, table.shape[1]
     n_cells, intervals = host[CELLS], host[INTERVALS]
     groups = _groups(n_cells, launcher.memory_bytes // CELL_SHARE)
@@ -265,7 +260,12 @@ def _build(
         span = int(host[SPAN][first:last].max())
         return own, starts, _fill(launcher, part, weights, own, integers, starts, n_cells[first:last], span)
 
-    filled = fill_group(*groups[0])  # while the host prepares the rest
+    filled = fill_group(*groups[0])  # while the host checks and prepares the rest
+    check_ends(host[LOW], host[HIGH], shape)
+    fine = is_fine(table, weights)
+    table_size = _table_size(host, kernel, fine)
+    if 5 * 8 * table_size > launcher.shared_bytes - SHARED_RESERVE:
+        return None
     n_knots = np.where(intervals > 0, intervals + 1, 0)
     kind = torch.empty(n_columns, dtype=torch.uint8, device=device)
     coefficients = torch.empty((int(n_knots.sum()), 4), dtype=torch.float64, device=device)
@@ -278,7 +278,6 @@ def _build(
     pointers = [addresses.get(name, 0) for name in ARRAYS]
     layout.copy_(torch.from_numpy(np.concatenate([np.cumsum(n_knots) - n_knots, n_knots, pointers])), non_blocking=True)
     kept = KernelSketches(host, len(table), is_compact=int(n_cells.sum()) > KEPT_CELLS)
-    fine = is_fine(table, weights)
     for first, last in groups:
         own, starts, planes = filled if first == 0 else fill_group(first, last)
         before = torch.empty(planes.shape[1] + last - first, dtype=torch.float64, device=device)
@@ -476,10 +475,9 @@ def _with_host_columns(
     alpha, bandwidth = host.alpha.copy(), host.bandwidth.copy()
     alpha[columns], bandwidth[columns] = features.alpha, features.bandwidth
     merged = FeatureMaps(alpha, bandwidth, PackedMaps(**packed, **rows), options)
-    result = Maps.from_features(merged, maps.shape, maps.n_rows, maps.parameters).to(maps.device)
     kept: Any = maps.sketches
     kept.by_host = dict(zip(columns.tolist(), sketches, strict=True))
-    return replace(result, sketches=kept)
+    return Maps.from_features(merged, maps.shape, maps.n_rows, maps.parameters, kept).to(maps.device)
 
 
 def _check_nothing(stats: Any) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from functools import cache
 from types import ModuleType
 from typing import Any, Literal
@@ -146,8 +145,7 @@ def _fit_on_host(
     mass = None if weights is None else weights.cpu().numpy()
     n_threads = count_threads(None, array.size)
     sketches, features = fit_table(array, mass, factors, kernel, n_threads, check=check, options=parameters.options)
-    maps = Maps.from_features(features, shape, len(array), parameters)
-    return replace(maps, sketches=HostSketches(sketches))
+    return Maps.from_features(features, shape, len(array), parameters, HostSketches(sketches))
 
 
 @public_in("kdi.torch")

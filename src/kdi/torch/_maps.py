@@ -212,15 +212,23 @@ class Maps:
         own = {name: getattr(transformer, name) for name in names}
         own |= {"spread": "robust" if options.robust else "std", "feature_range": (options.floor, options.ceiling)}
         shape = (int(transformer.n_features_in_),)
-        maps = cls.from_features(features, shape, int(transformer.n_samples_seen_), Parameters(**own))
-        return replace(maps, sketches=_sketches_of(transformer)).to(device)
+        n_rows, sketches = int(transformer.n_samples_seen_), _sketches_of(transformer)
+        return cls.from_features(features, shape, n_rows, Parameters(**own), sketches).to(device)
 
     @classmethod
-    def from_features(cls, features: FeatureMaps, shape: tuple[int, ...], n_rows: int, parameters: Parameters) -> Maps:
+    def from_features(
+        cls,
+        features: FeatureMaps,
+        shape: tuple[int, ...],
+        n_rows: int,
+        parameters: Parameters,
+        sketches: FittedSketches | None = None,
+    ) -> Maps:
         """Return the maps that the CPU's core has built."""
         arrays = [getattr(features.maps, name) for name in ROWS] + [features.alpha, features.bandwidth]
         tensors: list[Any] = [torch.from_numpy(np.array(array)) for array in arrays]
-        return cls(*tensors, shape=shape, n_rows=n_rows, parameters=parameters)  # type: ignore[misc]
+        own: dict[str, Any] = {"shape": shape, "n_rows": n_rows, "parameters": parameters, "sketches": sketches}
+        return cls(*tensors, **own).with_sizes(*_sizes_of(features.maps.kind, features.maps.n_knots))
 
     def to_features(self) -> FeatureMaps:
         """Return the maps as the CPU's core reads them."""
@@ -254,9 +262,7 @@ class Maps:
     def sizes(self) -> tuple[list[int], int]:
         """The number of cubics of each column and the largest number of lines, known to the host after first use."""
         if "_sizes" not in self.__dict__:
-            kind, n_knots = torch.stack([self.kind.to(torch.int64), self.n_knots]).cpu().numpy()
-            lines = n_knots[kind == LINEAR]
-            self.__dict__["_sizes"] = np.where(kind == CUBIC, n_knots, 0).tolist(), int(lines.max(initial=0))
+            self.with_sizes(*_sizes_of(*torch.stack([self.kind.to(torch.int64), self.n_knots]).cpu().numpy()))
         return self.__dict__["_sizes"]  # type: ignore[no-any-return]
 
     def with_sizes(self, cubics: list[int], lines: int) -> Self:
@@ -267,6 +273,11 @@ class Maps:
     def _converted(self, convert: Callable[[Tensor], Tensor]) -> Self:
         tensors: dict[str, Any] = {name: convert(one) for name, one in self.tensors().items()}
         return replace(self, **tensors).with_sizes(*self.sizes)
+
+
+def _sizes_of(kind: Any, n_knots: Any) -> tuple[list[int], int]:
+    """Return the number of cubics of each column and the largest number of lines."""
+    return np.where(kind == CUBIC, n_knots, 0).tolist(), int(n_knots[kind == LINEAR].max(initial=0))
 
 
 def _sketches_of(transformer: Any) -> FittedSketches | None:

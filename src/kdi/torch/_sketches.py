@@ -154,8 +154,7 @@ class Sketches:
         alphas = resolve_factors(factors, weights)
         n_threads = count_threads(None, MAP_WORK * len(self))
         features, _ = build_features(host, alphas, kernel, parameters.options, n_threads)
-        maps = Maps.from_features(features, self.shape, self.n_rows, parameters).to(self.minimum.device)
-        return replace(maps, sketches=self)
+        return Maps.from_features(features, self.shape, self.n_rows, parameters, self).to(self.minimum.device)
 
     def to_host(self) -> PackedSketches:
         """Return the sketches as the CPU's core reads them; constant columns are kept as their value."""
