@@ -12,6 +12,7 @@ from benchmarks import (
     correlation,
     engines,
     explorer,
+    gpu_tables,
     memory,
     options,
     paths,
@@ -37,7 +38,7 @@ BENCHMARKS: dict[str, ModuleType] = {
 }
 NAMED_ONLY = {"tabpfn": tabpfn}  # needs packages that `make bench` does not install
 CHOICES = BENCHMARKS | NAMED_ONLY
-REPORTED = CHOICES | {"cores": cores}  # which runs by itself, on another machine
+REPORTED = CHOICES | {"cores": cores, "gpu": gpu_tables}  # which run by themselves, on other machines
 RESULTS = Path(__file__).parent / "results"
 
 

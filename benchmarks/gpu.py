@@ -23,14 +23,24 @@ import kdi.torch
 from benchmarks import rounds
 from benchmarks.answers import require
 from benchmarks.data import shape_name
+from benchmarks.gpu_tables import (
+    COPY,
+    GRAPH,
+    KDI,
+    KDI_FIT,
+    KDI_TRANSFORM,
+    MINMAX,
+    MINMAX_FIT,
+    MINMAX_TRANSFORM,
+    QUANTILES,
+    tables,
+    targets,
+)
 from benchmarks.machine import described, machine
-from benchmarks.report import Table, Target, number, target_table
+from benchmarks.report import number, target_table
 
 ALLOWED = 4e-7  # of float32: its own rounding, and that of evaluating cubics in it, for levels from 0 to 1
 CHECKED_ROWS = 20_000
-KDI, MINMAX, COPY, QUANTILES = "kdi.torch", "torch min-max", "copy", "TabPFN quantiles"
-KDI_FIT, KDI_TRANSFORM, MINMAX_FIT, MINMAX_TRANSFORM = "kdi fit", "kdi transform", "min-max fit", "min-max transform"
-GRAPH = "kdi transform, CUDA graph"
 BUDGET_MS, QUICK_BUDGET_MS = 4000.0, 400.0
 
 # name, shape, distribution, dtype, share of NaN, options of the fit
@@ -50,8 +60,6 @@ CASES: dict[str, tuple[tuple[int, int], str, torch.dtype, float, dict[str, Any]]
     "unbounded": ((1_000_000, 100), "normal", torch.float32, 0.0, {"bounded": False}),
     "robust spread": ((1_000_000, 100), "lognormal", torch.float32, 0.0, {"spread": "robust"}),
 }
-ON_HOST = ("unbounded", "robust spread")  # whose maps are built by the CPU, from sketches made on the GPU
-BARS = {"normal": 1.2, "lognormal": 1.2, "tall": 6.5, "small": 0.5}  # milliseconds, fit + transform
 
 
 def make_table(shape: tuple[int, int], distribution: str, dtype: torch.dtype, missing: float) -> torch.Tensor:
@@ -204,56 +212,6 @@ def check(name: str, x: torch.Tensor, maps: Any, options: dict[str, Any]) -> Non
     assert torch.equal(got.isnan(), expected.isnan())
 
 
-def tables(results: dict[str, Any]) -> list[Table]:
-    note = (
-        "Milliseconds, medians of CUDA events over interleaved rounds in one process. GB/s counts bytes read and "
-        "written by kdi's transform, and its share is that of the copy of the same tensor."
-    )
-    names = [KDI, KDI_FIT, KDI_TRANSFORM, GRAPH, MINMAX, MINMAX_FIT, MINMAX_TRANSFORM, COPY, QUANTILES]
-    rows, details = [], []
-    for name, case in results.items():
-        times = {one: own["median"] for one, own in case["times"].items()}
-        label = f"{name}, {shape_name(*case['shape'])}"
-        rows.append([label, *(number(times.get(one)) for one in names)])
-        rate = 2 * case["bytes"] / times[KDI_TRANSFORM] / 1e6
-        share, ratio = times[COPY] / times[KDI_TRANSFORM], times[KDI] / times[MINMAX]
-        quantiles = number(times[QUANTILES] / times[KDI]) if QUANTILES in times else "–"
-        kept = [number(case["beside_mb"]), number(case["knots"]), number(case["error_bound"])]
-        details.append([label, number(ratio), quantiles, number(rate), number(share), *kept])
-    header = ["", "kdi / min-max", "TabPFN / kdi", "transform, GB/s", "share of copy"]
-    return [
-        Table("Fit + transform on a GPU", ["", *names], rows, note),
-        Table("Ratios and memory", [*header, "MB beside the output", "knots", "error bound"], details, ""),
-    ]
-
-
-def targets(results: dict[str, Any]) -> list[Target]:
-    """Compare with what was asked for."""
-    found = []
-    for name, bar in BARS.items():
-        times = {one: own["median"] for one, own in results[name]["times"].items()}
-        found.append(Target(f"{name}: at most {bar} ms", f"{number(times[KDI])} ms", times[KDI] <= bar))
-        if name in ("normal", "lognormal"):
-            beside = results[name]["beside_mb"]
-            found.append(Target(f"{name}: at most 100 MB beside the output", f"{number(beside)} MB", beside <= 100))
-            if QUANTILES in times:
-                ratio = times[QUANTILES] / times[KDI]
-                found.append(Target(f"{name}: 25 times faster than {QUANTILES}", number(ratio), ratio >= 25))
-        if name == "tall":
-            share = times[COPY] / times[KDI_TRANSFORM]
-            found.append(Target("tall: transform at 0.8 of a copy's rate", number(share), share >= 0.8))
-            ratio = times[KDI] / times[MINMAX]
-            found.append(Target("tall: faster than min-max", f"{number(ratio)} of its time", ratio < 1))
-    unit = results["normal"]["times"][KDI]["median"] / results["normal"]["bytes"]
-    for name, case in results.items():
-        if case["shape"][0] >= 20_000 and name not in ON_HOST:
-            ratio = case["times"][KDI]["median"] / case["bytes"] / unit
-            found.append(Target(f"{name}: at most 10 × normal data, per byte", number(ratio), ratio <= 10))
-    same = all(case["repeats"] for case in results.values())
-    found.append(Target("two runs equal to the bit", str(same), same))
-    return found
-
-
 def versions() -> str:
     names = ["torch", "cuda-core", "cuda-bindings", "tabpfn"]
     found = {}
@@ -271,14 +229,14 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results", help="folder to write to")
     parser.add_argument("--tabpfn", type=Path, help="TabPFN's torch_quantile_transformer.py, if it is not installed")
     arguments = parser.parse_args()
-    before = machine()
+    before = machine() | {"gpu": versions()}
     seconds, results = rounds.timed(measure, arguments.quick, load_quantiles(arguments.tabpfn))
-    measured = {"machine": before, "gpu": versions(), "quick": arguments.quick, "seconds": round(seconds)}
+    measured = {"machine": before, "quick": arguments.quick, "seconds": round(seconds)}
     arguments.out.mkdir(parents=True, exist_ok=True)
     text = json.dumps(measured | {"results": results}, indent=1, ensure_ascii=False)
     (arguments.out / "gpu.json").write_text(text + "\n")
     found = [*tables(results), target_table(targets(results))]
-    page = "\n\n".join([described(before), versions(), *(table.markdown() for table in found)])
+    page = "\n\n".join([described(before), *(table.markdown() for table in found)])
     (arguments.out / "gpu.md").write_text(f"# On a GPU\n\n{page}\n")
     print(page)
 

@@ -30,6 +30,7 @@ def described(machine: dict) -> str:
     """Describe the machine in one line."""
     versions = ", ".join(f"{name} {number}" for name, number in machine["versions"].items() if number)
     core = "" if machine["kdi_compiled"] else " WITHOUT its compiled core"
+    core += f"; {machine['gpu']}" if "gpu" in machine else ""
     return (
         f"{machine['date']}: {machine['processor']}, {machine['cores_allowed']} of {machine['cores']} cores, "
         f"load {machine['load']:.1f} at the start, {machine['system']}, Python {machine['python']}; {versions}{core}."
