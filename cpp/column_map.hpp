@@ -301,6 +301,8 @@ class MapBuilder {
         if (relative > max_intervals) {
             std::vector<double> positions(scaled_.column().n);
             for (std::size_t k = 0; k < positions.size(); ++k) positions[k] = scaled_.position(k);
+            positions.front() = 0;  // the extremes, not the middles of their cells
+            positions.back() = scaled_.range;
             integrate_at(positions, bandwidth, true);
             const double total = is_bounded() ? value_.back() - value_.front() : scaled_.weight;
             lines_through_values(map, (is_bounded() ? 2 : 1) * value_error / total * scaled_.weight, true);
@@ -342,8 +344,9 @@ class MapBuilder {
         const std::vector<Cluster> clusters = find_clusters(reach);
         std::vector<double> knots, positions, curvatures;
         for (const Cluster& cluster : clusters) {
-            const double from = cluster.first - (is_bounded() && positions.empty() ? 0 : reach);
-            const double to = cluster.last + (is_bounded() && &cluster == &clusters.back() ? 0 : reach);
+            // The extremes, not the middles of their cells.
+            const double from = is_bounded() && positions.empty() ? 0 : cluster.first - reach;
+            const double to = is_bounded() && &cluster == &clusters.back() ? scaled_.range : cluster.last + reach;
             const double wanted = is_score() ? score_line_step * bandwidth : std::sqrt(8 * options_.tolerance / (curvature * cluster.share));
             const double n = std::ceil((to - from) / std::min(wanted, 0.25 * bandwidth));
             if (!(static_cast<double>(positions.size()) + n < max_intervals)) return false;

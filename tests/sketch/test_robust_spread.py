@@ -183,3 +183,17 @@ def test_any_unit_and_order(seed, n, digits, exponent):
     assert_allclose(spread(values.repeat(weights.astype(int))), expected, rtol=1e-12)
     assert_allclose(spread(np.ldexp(values, exponent), weights * 8), np.ldexp(expected, exponent), rtol=1e-12)
     assert expected <= oracle.spread(values, weights) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("bounded", [True, False])
+@pytest.mark.parametrize("exponent", [-6, -2, 0])
+def test_cells_of_a_range_of_very_many_bandwidths_keep_their_bound(exponent, bounded):
+    """Lines through the integral begin and end at the extremes, not in the middle of their cells."""
+    values = np.exp(3.5 * np.random.default_rng(0).normal(size=4000))
+    options = {"spread": "robust", "bounded": bounded}
+    model = kdi.KDITransformer(0.2, **options).fit_sketches([kdi.Sketch.exact(values).coarsened(exponent)])
+    alpha = float(model.bandwidth_[0] / values.std())  # the same bandwidth in units of the standard deviation
+    exact = kdi.KDITransformer(alpha, bounded=bounded).fit(values[:, None])
+    places = np.quantile(values, np.linspace(0, 1, 101))[:, None]
+    allowed = model.error_bound_[0] + exact.error_bound_[0]
+    np.testing.assert_allclose(model.transform(places), exact.transform(places), rtol=0, atol=allowed)

@@ -204,7 +204,9 @@ def _map_at(
         if lines is not None:
             return _lines_through(*lines, False, options)
     if relative > MAX_INTERVALS:
-        lower, upper, _ = open_tails(integral, scaled.offsets)
+        positions = scaled.offsets.copy()
+        positions[[0, -1]] = 0.0, scaled.range  # the extremes, not the middles of their cells
+        lower, upper, _ = open_tails(integral, positions)
         error = 2 * integral.value_error / float(lower[-1] - lower[0]) if is_bounded else integral.value_error
         built = _lines_through_values(sketch, lower, upper, 1.0, error, True, options)
         if is_bounded:

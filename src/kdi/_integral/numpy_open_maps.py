@@ -95,8 +95,9 @@ def lines_in_clusters(
     firsts, lasts, shares = find_clusters(scaled.offsets, scaled.moments[:, 0], reach)
     parts, curvatures, n_knots = [], [], 0.0
     for k, (first, last, share) in enumerate(zip(firsts, lasts, shares, strict=True)):
-        start = first - (0.0 if is_bounded and k == 0 else reach)
-        end = last + (0.0 if is_bounded and k == len(firsts) - 1 else reach)
+        # The extremes, not the middles of their cells.
+        start = 0.0 if is_bounded and k == 0 else first - reach
+        end = scaled.range if is_bounded and k == len(firsts) - 1 else last + reach
         wanted = SCORE_LINE_STEP * bandwidth if is_score else sqrt(8 * options.tolerance / (curvature * share))
         n = ceil((end - start) / min(wanted, 0.25 * bandwidth))
         n_knots += n + 1
