@@ -24,6 +24,7 @@ from benchmarks import (
     stream,
     tabpfn,
     threads,
+    wide,
 )
 from benchmarks.machine import described, machine
 from benchmarks.report import Table, target_table
@@ -36,7 +37,7 @@ BENCHMARKS: dict[str, ModuleType] = {
         *(paths, correlation, clustering, sparse, stream, engines, explorer),
     )
 }
-NAMED_ONLY = {"tabpfn": tabpfn}  # needs packages that `make bench` does not install
+NAMED_ONLY = {"tabpfn": tabpfn, "wide": wide}  # other packages than those of `make bench`; minutes and 10 GB
 CHOICES = BENCHMARKS | NAMED_ONLY
 REPORTED = CHOICES | {"cores": cores, "gpu": gpu_tables}  # which run by themselves, on other machines
 RESULTS = Path(__file__).parent / "results"

@@ -6,6 +6,7 @@ import pytest
 from browser import start_browser
 from experiment_runs import run_experiments
 from hypothesis import HealthCheck, settings
+from spark_session import connect as connect
 from spark_session import spark as spark
 
 import kdi
@@ -58,7 +59,7 @@ def california(housing):
 
 
 # What a test needs, by the fixture that it uses: the mark of that name.
-SHARED = {"spark": "spark", "browser": "browser", "quick_run": "experiments"}
+SHARED = {"spark": "spark", "connect": "spark", "browser": "browser", "quick_run": "experiments"}
 PYSPARK_WARNING = "ignore:PySpark does not yet fully support pandas:FutureWarning"
 IN_PURE_PYTHON = os.environ.get("KDI_PURE_PYTHON", "0") not in ("", "0")
 # The NumPy core sums the largest samples directly: once, with the compiled core, is enough for them.

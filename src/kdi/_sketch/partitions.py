@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from itertools import repeat
 from types import SimpleNamespace
 from typing import Any, Protocol, Self, TypeVar, runtime_checkable
@@ -25,10 +25,12 @@ from kdi._sketch.cells import (
     capacity_for,
     cell_width_for,
     floor_log2,
+    sent_capacity_for,
     width_exponent,
 )
 from kdi._sketch.columns import ColumnStats, scan_columns, sketch_columns
 from kdi._sketch.sketch import Sketch
+from kdi._sketch.wire import pack_table, unpack_table
 from kdi._utils.errors import SourceChangedError, WeightsError
 from kdi._utils.threads import count_threads
 from kdi._utils.typing import Float64Array, FloatArray, SparseMatrix
@@ -51,6 +53,8 @@ class PartitionedTable(Protocol):
     n_columns : int
     rereadable : bool
         Whether the rows can be read a second time.
+    is_distributed : bool
+        Whether summaries travel between processes: they are kept short, at the price of more second readings.
     n_jobs : int or None
         Threads for each partition; an engine that works on several partitions at once has 1.
     """
@@ -63,6 +67,9 @@ class PartitionedTable(Protocol):
 
     @property
     def rereadable(self) -> bool: ...
+
+    @property
+    def is_distributed(self) -> bool: ...
 
     @property
     def n_jobs(self) -> int | None: ...
@@ -82,6 +89,16 @@ class TableSummary:
     infinite: list[int]  # number of infinite values per column
     n_rows: int
     has_weight: bool = True  # whether there is a row of positive weight
+
+    def __sizeof__(self) -> int:
+        """Return the size in memory, by which Dask decides where to merge."""
+        return sum(sketch.keys.nbytes + sketch.moments.nbytes for sketch in self.sketches)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"sketches": pack_table(self.sketches)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state | {"sketches": unpack_table(state["sketches"])})
 
     def finite_sketches(self, names: list[str] | None) -> list[Sketch]:
         """Return the sketches; raise if a column holds infinite values."""
@@ -133,18 +150,26 @@ def fit_partitioned(estimator: Estimator, table: PartitionedTable) -> Estimator:
     return estimator._fit_partitions(table)
 
 
-def sketch_reducer(kernel: Kernel, alphas: Float64Array, n_jobs: int | None) -> tuple[SummariseChunks, MergeSummaries]:
-    """Return how to summarise and merge for sketches in one pass, in the narrowest cells that the capacity allows."""
-    capacities = [capacity_for(kernel, alpha, len(alphas)) for alpha in alphas.tolist()]
+def sketch_reducer(
+    kernel: Kernel, alphas: Float64Array, n_jobs: int | None, *, is_sent: bool = False
+) -> tuple[SummariseChunks, MergeSummaries]:
+    """Return how to summarise and merge for sketches in one pass, in the narrowest cells that the capacity allows.
+
+    `is_sent` tells that the capacity is what most columns need, as for summaries that travel: others are read again.
+    """
+    find = cache(partial(sent_capacity_for if is_sent else capacity_for, kernel, n_columns=len(alphas)))
+    capacities = [find(alpha) for alpha in alphas.tolist()]
     return (
         partial(_summarise_partition, capacities=capacities, n_jobs=n_jobs),
         partial(_merge_summaries, capacities=capacities),
     )
 
 
-def sketch_one_pass(table: PartitionedTable, kernel: Kernel, alphas: Float64Array) -> TableSummary:
+def sketch_one_pass(
+    table: PartitionedTable, kernel: Kernel, alphas: Float64Array, *, is_sent: bool = False
+) -> TableSummary:
     """Sketch all columns in one pass."""
-    return table.reduce(*sketch_reducer(kernel, alphas, table.n_jobs))
+    return table.reduce(*sketch_reducer(kernel, alphas, table.n_jobs, is_sent=is_sent))
 
 
 def sketch_for_alphas(
@@ -171,7 +196,8 @@ def sketch_for_alphas(
     robust : bool
         Whether bandwidths are in units of the robust spread.
     """
-    summary = sketch_one_pass(table, kernel, resolve(np.full(table.n_columns, LARGE_COUNT)) / finer)
+    factors = resolve(np.full(table.n_columns, LARGE_COUNT)) / finer
+    summary = sketch_one_pass(table, kernel, factors, is_sent=table.is_distributed and table.rereadable)
     if table.rereadable:
         alphas = resolve(np.array([sketch.weight for sketch in summary.sketches]))
         widths = _widths_of_coarse_columns(summary.sketches, kernel, alphas, finer, robust)
@@ -197,6 +223,7 @@ class ArrayPartitions:
     n_jobs: int | None = None
     names: list[str] | None = None
     rereadable: bool = True
+    is_distributed: bool = False
 
     @property
     def n_columns(self) -> int:
@@ -217,6 +244,7 @@ class MappedPartitions:
         self.table, self.mapping = table, mapping
         self.n_columns = table.n_columns if n_columns is None else n_columns
         self.names, self.rereadable, self.n_jobs = None, table.rereadable, table.n_jobs
+        self.is_distributed = table.is_distributed
 
     def reduce(
         self, summarise: Callable[[Iterable[Chunk]], Summary], merge: Callable[[Summary, Summary], Summary]
@@ -315,6 +343,21 @@ class SecondReading:
     maximum: float = -np.inf
     count: int = 0
     missing: int = 0
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The extremes of the sketch are those of the whole column, but on the wire they lie in its first and last cell.
+        whole, keys, exponent = self.sketch, self.sketch.keys, self.sketch.exponent
+        ends = [float("nan")] * 2
+        if len(keys):
+            ends = [float(keys[0]), float(keys[-1])]
+            ends = ends if exponent is None else np.ldexp([ends[0], ends[1] + 0.5], exponent).tolist()
+        sent = pack_table([replace(whole, minimum=ends[0], maximum=ends[1])])
+        return self.__dict__ | {"sketch": (sent, whole.minimum, whole.maximum)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        sent, minimum, maximum = state["sketch"]
+        sketch = replace(unpack_table(sent)[0], minimum=minimum, maximum=maximum)
+        self.__dict__.update(state | {"sketch": sketch})
 
     def merged(self, other: SecondReading) -> SecondReading:
         return SecondReading(

@@ -35,6 +35,8 @@ class ArrowPartitions:
         The name of the weights in error messages.
     """
 
+    is_distributed = False
+
     def __init__(
         self,
         source: Any,

@@ -55,6 +55,7 @@ class DaskPartitions:
     """
 
     rereadable = True
+    is_distributed = True
     n_jobs = 1  # one thread per partition: Dask uses the other cores for other partitions
 
     def __init__(

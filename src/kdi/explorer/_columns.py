@@ -48,6 +48,8 @@ class NumericColumns:
 class CachedPartitions:
     """A partitioned table whose first read caches the rows, unless they need more than `max_bytes`."""
 
+    is_distributed = False
+
     def __init__(self, table: PartitionedTable, max_bytes: int = CACHE_BYTES) -> None:
         self.table, self.max_bytes = table, max_bytes
         self.names, self.n_columns, self.n_jobs = table.names, table.n_columns, table.n_jobs
@@ -85,7 +87,7 @@ class SampledPartitions:
     def __init__(self, table: PartitionedTable, step: int) -> None:
         self.table, self.step = table, max(step, 1)
         self.names, self.n_columns, self.n_jobs = table.names, table.n_columns, table.n_jobs
-        self.rereadable = table.rereadable
+        self.rereadable, self.is_distributed = table.rereadable, table.is_distributed
 
     def reduce(
         self, summarise: Callable[[Iterable[Chunk]], Summary], merge: Callable[[Summary, Summary], Summary]

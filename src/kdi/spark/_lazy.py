@@ -14,6 +14,7 @@ from pyspark.sql.types import FloatType
 from kdi._tables.streams import model_for_workers
 from kdi.spark._input import check_frame, check_new_names, find_columns, rename_by_position
 from kdi.spark._tasks import map_columns
+from kdi.spark._workers import for_workers
 
 
 def map_lazily(estimator: Any, method: str, X: DataFrame, inputs: list[str], outputs: list[str]) -> DataFrame:
@@ -45,8 +46,10 @@ def map_lazily(estimator: Any, method: str, X: DataFrame, inputs: list[str], out
 def column_function(function: Callable[..., pa.Array], returned: str) -> Callable[..., Any]:
     """Turn a function of Arrow arrays into a function of columns."""
 
-    def call(*columns: pa.Array) -> pa.Array:  # Spark reads the annotations, which a partial does not have
-        return function(*columns)
+    sent = for_workers(function)
+
+    def call(*columns: pa.Array) -> pa.Array:  # Spark reads the annotations
+        return sent(*columns)
 
     udf: Callable[..., Any] = arrow_udf(call, returnType=returned)
     return udf

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import partial, reduce
 from itertools import count
 from math import ceil
 from typing import TypeVar
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession, is_remote
 from pyspark.sql.types import FloatType
 
 from kdi._sketch.partitions import Chunk
@@ -18,6 +18,7 @@ from kdi._utils.names import as_name_list
 from kdi._utils.public import public_in
 from kdi.spark._input import check_frame, check_weight_column, find_columns, rename_by_position
 from kdi.spark._tasks import merge_partition, merge_two, summarise_partition
+from kdi.spark._workers import explained_errors, for_workers
 
 Summary = TypeVar("Summary")
 
@@ -46,6 +47,7 @@ class SparkPartitions:
     """
 
     rereadable = True
+    is_distributed = True
     n_jobs = 1  # Spark runs one task per core
 
     def __init__(
@@ -82,9 +84,9 @@ class SparkPartitions:
         A ValueError about the table in a task is returned as a row and raised here, so that Spark neither retries the
         task nor wraps the error in a Java exception.
         """
-        task = partial(summarise_partition, summarise, self.n_columns, self._weights)
+        task = for_workers(partial(summarise_partition, summarise, self.n_columns, self._weights))
         rows = self._rows.mapInArrow(task, "summary binary")
-        with ExitStack() as cleanup:
+        with explained_errors(), ExitStack() as cleanup, _cancelled_if_interrupted(self._rows.sparkSession):
             if not self._has_few_partitions:
                 rows = self._merge_until_few(rows, merge, cleanup)
             summaries = [pickle.loads(row[0]) for row in rows.collect()]
@@ -107,6 +109,21 @@ class SparkPartitions:
                 break
             group_size = min(max(MERGED_BYTES // largest, 2), MERGED_AT_ONCE)
             rows = rows.repartition(ceil(n_rows / group_size)).mapInArrow(
-                partial(merge_partition, merge), "summary binary"
+                for_workers(partial(merge_partition, merge)), "summary binary"
             )
         return rows
+
+
+@contextmanager
+def _cancelled_if_interrupted(session: SparkSession) -> Iterator[None]:
+    """Cancel the jobs of a session on Ctrl-C.
+
+    PySpark's own handler means to cancel all jobs, but it fails while a result is awaited, because it uses the same
+    connection to Java. The client of Spark Connect cancels its operation itself.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not is_remote():
+            session.interruptAll()
+        raise
