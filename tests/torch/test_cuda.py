@@ -1,6 +1,7 @@
 """What only a real GPU shows: streams, waiting, graphs, processes and autocast."""
 
 import os
+import pickle
 import subprocess
 import sys
 import warnings
@@ -9,6 +10,7 @@ import pytest
 import torch
 
 import kdi.torch
+from kdi.torch._maps import HostSketches
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU with CUDA")
 
@@ -123,12 +125,38 @@ def test_module_moves_between_devices(x):
     torch.testing.assert_close(fresh.cuda()(x).cpu(), expected, rtol=0, atol=0)
 
 
+def test_nothing_stays_on_the_device(x):
+    """Maps and layers on the CPU, and pickles, hold no memory of the GPU."""
+    layer = kdi.torch.KDITransform().fit(x)
+    maps = layer.maps.to("cpu")
+    assert isinstance(maps.sketches, HostSketches)
+    assert isinstance(pickle.loads(pickle.dumps(layer.maps)).sketches, HostSketches)
+    layer.cpu()
+    assert isinstance(layer._sketches, HostSketches)
+    assert layer._maps is None
+    del maps
+    torch.cuda.synchronize()
+    before = torch.cuda.memory_allocated()
+    del layer
+    assert torch.cuda.memory_allocated() == before
+
+
+def test_the_current_device_has_an_index(x):
+    maps = kdi.torch.fit(x)
+    assert maps.to("cuda") is maps
+
+
 def test_learned_alpha_on_the_device(x):
     module = kdi.torch.KDITransform(learn_alpha=True).fit(x[:2000])
     given = x[:100].double().requires_grad_()
     module(given).sum().backward()
     assert given.grad.isfinite().all()
     assert module.log_alpha.grad.isfinite().all()
+    for _ in range(2):  # the maps are built once, and stay on the device
+        maps = module.maps
+        assert maps is module.maps
+        assert maps.device == x.device
+        assert module.inverse(module(x).detach()).isfinite().all()
 
 
 def test_compiled_module(x):

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 import torch
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.preprocessing import StandardScaler
 from torch import nn
 
 import kdi
+import kdi.compat.kditransform
 import kdi.torch
 from kdi.torch import KDITransform
 
@@ -175,6 +177,42 @@ def test_loading_the_wrong_state():
         KDITransform(learn_alpha=True).load_state_dict(state)
 
 
+@pytest.mark.parametrize("learn_alpha", [False, True])
+def test_loading_into_a_layer_without_memory(learn_alpha):
+    """With assign=True, as torch does it, the device is that of the state."""
+    layer = fitted({"learn_alpha": learn_alpha})
+    with torch.device("meta"):
+        fresh = KDITransform(learn_alpha=learn_alpha)
+    for empty in (fresh, copy.deepcopy(layer).to("meta")):
+        empty.load_state_dict(layer.state_dict(), assign=True)
+        assert_same(empty(PROBES), layer(PROBES))
+        assert {one.device.type for one in [*empty.buffers(), *empty.parameters()]} == {"cpu"}
+        assert_same(empty.inverse(layer(X)), layer.inverse(layer(X)))
+
+
+def test_pickles_hold_no_memory_of_a_device(kernels):
+    """Not even that of sketches, so that they can be loaded where there is no such device."""
+    x = kernels.put(X)
+    layer, sketches = fitted({}, x), kdi.torch.sketch(x)
+    expected = [one.to_bytes() for one in layer.maps.sketches.to_host()]
+    for saved in (layer, layer.maps, sketches.maps()):
+        pickled = pickle.dumps(saved)
+        assert b"KernelSketches" not in pickled
+        assert b"kdi.torch._sketches" not in pickled
+        loaded = pickle.loads(pickled)
+        if saved is not layer:
+            assert len(loaded.sketches.to_host()) == 5
+    assert [one.to_bytes() for one in pickle.loads(pickle.dumps(layer)).maps.sketches.to_host()] == expected
+    pickle.loads(pickle.dumps(layer)).partial_fit(x)
+
+
+def test_a_device_with_an_index():
+    layer = fitted({})
+    assert layer.maps.to("cpu:0") is layer.maps
+    sketches = kdi.torch.sketch(X)
+    assert sketches.to("cpu:0") is sketches
+
+
 def test_an_unfitted_layer():
     layer = KDITransform()
     assert layer.state_dict() == {}
@@ -187,8 +225,18 @@ def test_an_unfitted_layer():
     for name in ("maps", "alphas", "path_error"):
         with pytest.raises(RuntimeError, match="not fitted"):
             getattr(layer, name)
-    with pytest.raises(RuntimeError, match="needs learn_alpha=True"):
+    with pytest.raises(AttributeError, match="path_error"):
         _ = fitted({}).path_error
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning")
+def test_traced():
+    """The tracer reads all attributes, and no constants are left in place of results."""
+    x = X[:, [0, 1, 4]].nan_to_num()
+    layer = KDITransform().fit(x)
+    traced = torch.jit.trace(layer, x[:9])
+    assert_allclose(traced(x), layer(x), rtol=0, atol=1e-10)
 
 
 def test_wrong_parameters_and_tables():
@@ -204,6 +252,10 @@ def test_wrong_parameters_and_tables():
         KDITransform(learn_alpha=True).fit(X.numpy())
     with pytest.raises(ValueError, match=r"alpha must be from 0.05 to 50 with learn_alpha=True, got 0.01"):
         KDITransform(0.01, learn_alpha=True).fit(X)
+    weights = torch.ones(len(X), requires_grad=True)
+    assert_same(KDITransform().fit(X, weights)(X), KDITransform().fit(X, weights.detach())(X))
+    half = torch.full((5,), 0.5)
+    assert_same(KDITransform(half.bfloat16()).fit(X)(X), KDITransform(half).fit(X)(X))
     layer = KDITransform(infinite="nan").fit(PROBES)
     assert_same(layer(X), KDITransform().fit(torch.where(PROBES.isinf(), torch.nan, PROBES))(X))
 
@@ -254,6 +306,16 @@ def test_maps_and_scikit_learn():
     again = KDITransform.from_maps(kdi.torch.Maps.from_sklearn(model), out_of_range="nan")
     assert_same(again(X), layer(X))
     assert again.out_of_range == "nan"
+    for out_of_range in ("clip", "linear"):
+        again = fitted({"out_of_range": out_of_range})
+        model = again.maps.to_sklearn(out_of_range=out_of_range)
+        assert_allclose(model.transform(3 * X.numpy()), again(3 * X).numpy(), rtol=1e-12)
+    whole = KDITransform().partial_fit(X[:100]).partial_fit(X[100:])
+    assert whole.maps.to_sklearn().sketches_[0].count == (~X[:, 0].isnan()).sum()
+    wrong = [StandardScaler(), kdi.compat.kditransform.KDITransformer()]
+    for other in wrong:
+        with pytest.raises(TypeError, match=r"must be a kdi.KDITransformer or a kdi.KDITransformerCV, got \w+"):
+            kdi.torch.Maps.from_sklearn(other)
 
 
 COMPILED = pytest.mark.parametrize("options", WITH_LEARNED, ids=str)
@@ -266,6 +328,14 @@ def test_compiled_in_one_graph(options):
     compiled = torch.compile(layer, fullgraph=True, dynamic=True, backend="aot_eager")
     for n in (len(PROBES), 37, 2):
         assert_allclose(compiled(PROBES[:n]).detach(), layer(PROBES[:n]).detach(), rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("alpha", [1.0, 0.0])
+def test_compiled_with_loaded_maps(alpha):
+    maps = kdi.torch.Maps.from_state_dict(fitted({"alpha": alpha}).maps.state_dict())
+    torch._dynamo.reset()
+    compiled = torch.compile(lambda x: kdi.torch.transform(x, maps), fullgraph=True, backend="aot_eager")
+    assert_allclose(compiled(PROBES), kdi.torch.transform(PROBES, maps), rtol=0, atol=1e-10)
 
 
 @pytest.mark.slow

@@ -137,6 +137,30 @@ def test_target_columns_are_those_of_the_step(x):
     assert_same(result.x[..., [0, 2, 3, 4]], x[..., [0, 2, 3, 4]])
 
 
+def test_no_column_to_transform(x):
+    step = TabPFNStep(target_column_indices=[])
+    result = step.fit_transform(x, column_indices=[0, 1], num_train_rows=TRAINED)
+    assert_same(result.x, x)
+    later = step.fit_transform(x, column_indices=[0, 1], num_train_rows=0, fitted_cache=moved(result.fitted_cache))
+    assert_same(later.x, x)
+
+
+@pytest.mark.parametrize(("output", "value"), [("uniform", 0.0), ("normal", -5.199337582605575)])
+def test_a_constant_column(output, value, x):
+    transformer = kdi.KDITransformer(output_distribution=output).fit(x[:, 0].cpu().numpy())
+    assert_allclose(transformer.transform(x[:, 0].cpu().numpy())[:, 4], value)
+    assert_close(TabPFNStep(1.0, output)(x)[..., 4], np.full((ROWS, 2), value), 1e-12)
+
+
+def test_compiled(x):
+    """Its checks break the graph; the results are the same."""
+    step = TabPFNStep()
+    cache = step.fit(x[:TRAINED])
+    torch._dynamo.reset()
+    compiled = torch.compile(step.transform, backend="eager")
+    assert_close(compiled(x, cache), step.transform(x, cache).cpu(), 1e-10)
+
+
 def test_methods_of_the_abstract_class(x):
     step = TabPFNStep()
     cache = step._fit(x[:TRAINED])

@@ -161,7 +161,8 @@ def forward(x: Tensor, path: Maps, log_alpha: Tensor, out_of_range: OutOfRange, 
     # Numbers as tensors, since the exporter to ONNX rounds plain ones to float32.
     start, step = torch.tensor([log(LEAST), STEP], dtype=torch.float64, device=x.device)
     place = (clamped(log_alpha) - start) / step
-    first = place.detach().floor().clamp(0, N_INTERVALS - 1).to(torch.int64)
+    # The result of a log alpha that is NaN is NaN; as an index it would be an error, on CUDA a fatal one.
+    first = place.detach().nan_to_num(0.0).floor().clamp(0, N_INTERVALS - 1).to(torch.int64)
     weights = _weights(place - first)
     neighbours = torch.arange(NEIGHBOURS, device=x.device)
     columns = (first[:, None] + neighbours) * n_columns + torch.arange(n_columns, device=x.device)[:, None]

@@ -62,6 +62,7 @@ SUM_BITS = 60  # of moments that are sums of 64 bits
 
 @cache
 def _kernels(index: int) -> Any:
+    """Return the kernels of a device, which are compiled or read from disk on first use."""
     from kdi.torch._kernels import load_kernels
 
     return load_kernels(index)

@@ -85,7 +85,8 @@ def fit(
     table = check_table(x).detach()
     check_size(x)
     shape = tuple(x.shape[1:])
-    return _fit(table, check_weights(weights, table), factors_of(alpha, shape), parameters, shape, infinite)
+    with torch.inference_mode(False):  # whose tensors could not be used in training
+        return _fit(table, check_weights(weights, table), factors_of(alpha, shape), parameters, shape, infinite)
 
 
 def _fit(
@@ -282,7 +283,9 @@ def _apply(x: Tensor, maps: Maps, out_of_range: OutOfRange, infinite: Infinite, 
 
 def is_plain(x: Tensor) -> bool:
     """Tell whether a tensor is mapped by plain torch operations: they are differentiable and run anywhere."""
-    if torch.compiler.is_compiling() or (x.requires_grad and torch.is_grad_enabled()):
+    if torch.compiler.is_compiling() or torch.jit.is_tracing():
+        return True
+    if (x.requires_grad and torch.is_grad_enabled()) or _lookup.is_transformed(x):
         return True
     return backend_for(x.device) is _plain
 
@@ -304,11 +307,8 @@ def _apply_on_host(table: Tensor, maps: Maps, out_of_range: OutOfRange, back: bo
     infinite = np.isinf(array)
     if infinite.any():
         out[infinite] = np.nan
-    return (
-        _lookup.limited(torch.from_numpy(out), table.dtype)
-        if table.dtype != torch.float32
-        else torch.from_numpy(out).to(table.dtype)
-    )
+    mapped = torch.from_numpy(out)  # limited to the range of its own dtype
+    return mapped if mapped.dtype == table.dtype else _lookup.limited(mapped, table.dtype)
 
 
 def as_array(table: Tensor) -> Any:

@@ -104,9 +104,8 @@ def _config(grid: tuple[int, int], block: int, shared_bytes: int) -> LaunchConfi
     return LaunchConfig(grid=grid, block=block, shmem_size=shared_bytes)
 
 
-@cache
 def load_kernels(index: int) -> CudaKernels:
-    """Return the kernels of a device, which are compiled or read from disk on first use."""
+    """Load the kernels on a device; they are compiled or read from disk."""
     with torch.cuda.device(index):
         Device(index).set_current()
         return CudaKernels(index)

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 
 from kdi._integral.maps import CONSTANT, CUBIC, EMPTY, LINEAR
 from kdi._numerics.numpy_lookup import CLIPPED_SCORE, POSITION_ROUNDING
@@ -18,6 +19,7 @@ from kdi.torch._maps import Maps
 
 NEWTON_STEPS = 50
 BISECTIONS = 18  # of the interval of a level, among at most 2^18 knots, and as many more as maps have knots
+LEAST_TAIL = 1e-8  # of scores, which are clipped at 1e-7: the derivative of smaller tails overflows
 
 
 def forward(x: Tensor, maps: Maps, out_of_range: OutOfRange, steps: int) -> Tensor:
@@ -40,6 +42,13 @@ def levels_of(x: Tensor, maps: Maps, out_of_range: OutOfRange, steps: int) -> Te
         inside = torch.where(maps.kind == LINEAR, _lines(x, maps, steps), inside)
     result = torch.where((x >= maps.low) & (x < maps.high), inside, _ends(x, maps, out_of_range))
     return torch.where(known, result, torch.nan)
+
+
+def is_transformed(x: Tensor) -> bool:
+    """Tell whether torch.func wraps a tensor, such as vmap or jvp, or whether it has a tangent."""
+    if torch._C._functorch.is_functorch_wrapped_tensor(x):
+        return True
+    return forward_ad.unpack_dual(x).tangent is not None
 
 
 def search_steps(maps: Maps) -> int:
@@ -158,10 +167,12 @@ def _inverse_cubics(y: Tensor, maps: Maps) -> Tensor:
     """Solve for x by Newton's method within a bracket; one more step makes the result differentiable in y."""
     if not len(maps.coefficients):
         return torch.zeros_like(y)
+    is_eager = not torch.compiler.is_compiling()
+    transformed = is_eager and is_transformed(y)
     is_cubic = maps.kind == CUBIC
     starts, n = torch.where(is_cubic, maps.start, 0), torch.where(is_cubic, maps.n_knots - 1, 1)
     flat, level = maps.coefficients.reshape(-1), y.detach()
-    most = int(maps.n_knots.max()) if not torch.compiler.is_compiling() else 2**BISECTIONS
+    most = int(maps.n_knots.max()) if is_eager else 2**BISECTIONS
     i = _interval_of(level, flat, starts, n, 4, most.bit_length())
     c0, c1, c2, c3 = _rows_of(maps.coefficients, starts + i)
     rise = flat[(starts + i + 1) * 4] - c0
@@ -175,9 +186,9 @@ def _inverse_cubics(y: Tensor, maps: Maps) -> Tensor:
         following = torch.where((following > below) & (following < above), following, 0.5 * (below + above))
         settled = (following - t).abs() < 1e-15
         t = torch.where(settled, t, following)
-        if not torch.compiler.is_compiling() and bool(settled.all()):
+        if is_eager and not transformed and bool(settled.all()):
             break
-    if y.requires_grad:
+    if y.requires_grad or transformed:
         t = t + (y - level) / (c1 + t * (2 * c2 + 3 * t * c3))
     return torch.minimum(maps.low + (i + t) / maps.scale / maps.unit, maps.high)
 
@@ -206,9 +217,11 @@ def _distance_beyond(level: Tensor, slope: Tensor, limit: float, nearest: float,
 def to_scores(levels: Tensor) -> Tensor:
     """Turn levels into normal scores, clipped as in QuantileTransformer; those beyond 0 and 1 go on in a line."""
     inner = levels.clamp(0, 1)
+    is_upper = inner > 0.5
+    tail = torch.where(is_upper, 1 - inner, inner).clamp(min=LEAST_TAIL)
     ndtri = _exported_ndtri if torch.compiler.is_exporting() else torch.special.ndtri
-    scores = ndtri(torch.minimum(inner, 1 - inner)).clamp(_number(CLIPPED_SCORE, levels), _number(0.0, levels))
-    return torch.where(inner > 0.5, -scores, scores) + (levels - inner)
+    scores = ndtri(tail).clamp(_number(CLIPPED_SCORE, levels), _number(0.0, levels))
+    return torch.where(is_upper, -scores, scores) + (levels - inner)
 
 
 def _exported_ndtri(tail: Tensor) -> Tensor:

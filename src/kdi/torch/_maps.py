@@ -14,10 +14,11 @@ from torch import Tensor
 from kdi._integral.build import FeatureMaps
 from kdi._integral.maps import CUBIC, LINEAR, MapOptions, PackedMaps
 from kdi._sketch.sketch import Sketch
+from kdi._transformer.base import BaseKDITransformer
 from kdi._transformer.transformer import KDITransformer
 from kdi._utils.errors import NoSketchesError
 from kdi._utils.public import public_in
-from kdi._utils.typing import KernelName, Spread
+from kdi._utils.typing import KernelName, OutOfRange, Spread
 
 ROWS = tuple(one.name for one in fields(PackedMaps))  # the arrays of packed maps
 
@@ -80,6 +81,16 @@ class HostSketches:
 
     def to_host(self) -> Sequence[Sketch]:
         return self._sketches
+
+
+def sketches_on_host(sketches: FittedSketches | None) -> FittedSketches | None:
+    """Return sketches that hold no memory of a device."""
+    return sketches if sketches is None or isinstance(sketches, HostSketches) else HostSketches(sketches.to_host())
+
+
+def resolve_device(device: Any) -> torch.device:
+    """Return a device as tensors name it: with the index of the current one for "cuda"."""
+    return torch.empty(0, device=device).device
 
 
 @public_in("kdi.torch")
@@ -166,19 +177,22 @@ class Maps:
         return f"Maps(shape={self.shape}, n_rows={self.n_rows}, device='{self.device}', {self.parameters})"
 
     def __getstate__(self) -> dict[str, Any]:
-        return {one.name: getattr(self, one.name) for one in fields(self)}  # without what backends keep here
+        state = {one.name: getattr(self, one.name) for one in fields(self)}  # without what backends keep here
+        return state | {"sketches": sketches_on_host(self.sketches)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        return self._converted(lambda tensor: tensor.clone())
+        return self._converted(lambda tensor: tensor.clone(), self.sketches)
 
     def to(self, device: Any) -> Self:
         """Return the maps on another device; the maps themselves where they are there already."""
-        if torch.device(device) == self.device:
+        device = resolve_device(device)
+        if device == self.device:
             return self
-        return self._converted(lambda tensor: tensor.to(device))
+        sketches = sketches_on_host(self.sketches) if device.type == "cpu" else self.sketches
+        return self._converted(lambda tensor: tensor.to(device), sketches)
 
     def state_dict(self) -> dict[str, Tensor]:
         """Return the maps as a dict of tensors, from which `from_state_dict` makes them again."""
@@ -197,7 +211,9 @@ class Maps:
         if prod(shape) != len(state["low"]):
             raise ValueError(f"state must have one map per column, got {len(state['low'])} for the shape {shape}.")
         own: dict[str, Any] = {"shape": shape, "n_rows": int(n_rows), "parameters": Parameters.from_numbers(numbers)}
-        return cls(**own, **{name: state[name] for name in TENSORS})
+        maps = cls(**own, **{name: state[name] for name in TENSORS})
+        _ = maps.sizes  # later, a compiled transform could not ask for them, and others would wait
+        return maps
 
     def tensors(self) -> dict[str, Tensor]:
         """Return all tensors by name."""
@@ -205,7 +221,14 @@ class Maps:
 
     @classmethod
     def from_sklearn(cls, transformer: Any, device: Any = "cpu") -> Maps:
-        """Return the maps of a fitted `kdi.KDITransformer` or `kdi.KDITransformerCV`."""
+        """Return the maps of a fitted `kdi.KDITransformer` or `kdi.KDITransformerCV`.
+
+        `out_of_range` is not part of the maps: pass it to `transform`, or to `KDITransform.from_maps`.
+        """
+        if not isinstance(transformer, BaseKDITransformer):
+            raise TypeError(
+                f"transformer must be a kdi.KDITransformer or a kdi.KDITransformerCV, got {type(transformer).__name__}."
+            )
         features = transformer._get_maps()
         options = features.options
         names = [name for name in Parameters._fields if name != "spread"]
@@ -236,9 +259,16 @@ class Maps:
         alpha, bandwidth = arrays.pop("alpha"), arrays.pop("bandwidth")
         return FeatureMaps(alpha, bandwidth, PackedMaps(**arrays), self.parameters.options)
 
-    def to_sklearn(self) -> KDITransformer:
+    def to_sklearn(self, *, out_of_range: OutOfRange = "clip") -> KDITransformer:
         """Return a `kdi.KDITransformer` with these maps.
 
+        Parameters
+        ----------
+        out_of_range : {"clip", "linear", "nan"}
+            The parameter of the transformer, which is not part of the maps.
+
+        Notes
+        -----
         It can do all that a transformer can that was fitted to the same data. Maps that came from a `state_dict` do not
         know their data: the transformer then has no `sketches_` and cannot learn more by `partial_fit`.
         """
@@ -246,7 +276,7 @@ class Maps:
             raise ValueError(f"maps must have no batch dimensions for a KDITransformer, got the shape {self.shape}.")
         alphas = self.alpha.tolist()
         alpha = alphas[0] if len(set(alphas)) == 1 else alphas
-        transformer = KDITransformer(alpha, **self.parameters._asdict())
+        transformer = KDITransformer(alpha, out_of_range=out_of_range, **self.parameters._asdict())
         transformer.n_features_in_ = len(self)
         sketches = [] if self.sketches is None else self.sketches.to_host()
         return transformer._set_fit(sketches, self.n_rows, self.to_features())
@@ -270,9 +300,9 @@ class Maps:
         self.__dict__["_sizes"] = cubics, lines
         return self
 
-    def _converted(self, convert: Callable[[Tensor], Tensor]) -> Self:
+    def _converted(self, convert: Callable[[Tensor], Tensor], sketches: FittedSketches | None) -> Self:
         tensors: dict[str, Any] = {name: convert(one) for name, one in self.tensors().items()}
-        return replace(self, **tensors).with_sizes(*self.sizes)
+        return replace(self, **tensors, sketches=sketches).with_sizes(*self.sizes)
 
 
 def _sizes_of(kind: Any, n_knots: Any) -> tuple[list[int], int]:

@@ -21,10 +21,18 @@ from kdi._utils.threads import count_threads
 from kdi._utils.typing import KernelName, OutOfRange, Spread
 from kdi.torch import _alpha_path, _functional, _lookup
 from kdi.torch._functional import Infinite
-from kdi.torch._maps import TENSORS, Maps, Parameters
+from kdi.torch._maps import TENSORS, FittedSketches, HostSketches, Maps, Parameters, sketches_on_host
 from kdi.torch._parameters import check_policies, check_table, checked_parameters, factors_of
 
 SKETCH_ARRAYS = tuple(one.name for one in fields(PackedSketches))
+
+
+def trainable(tensor: Tensor) -> Tensor:
+    """Return a tensor that training can use, unlike those of inference mode."""
+    if not tensor.is_inference():
+        return tensor
+    with torch.inference_mode(False):
+        return tensor.clone()
 
 
 class FixedBuffers(nn.Module):  # type: ignore[misc]
@@ -40,7 +48,7 @@ class FixedBuffers(nn.Module):  # type: ignore[misc]
         self.device = device
         self._buffers.clear()
         for name, tensor in tensors.items():
-            self.register_buffer(name, tensor.to(device), persistent=self.persistent)
+            self.register_buffer(name, trainable(tensor.to(device)), persistent=self.persistent)
 
     def _apply(self, fn: Any, recurse: bool = True) -> Self:
         """Apply a conversion, such as `half()` or `to(device)`, but for its dtype."""
@@ -82,9 +90,10 @@ class KDITransform(nn.Module):  # type: ignore[misc]
     alphas : Tensor in the shape of a row
         The current bandwidth factors.
     path_error : Tensor in the shape of a row
-        With `learn_alpha`, an estimate of the largest distance between the result of the call and the exact integral,
-        at any alpha from 0.05 to 50: twice what was measured between the nodes of the path, and the error bound of the
-        maps. In normal scores up to 6 where ``bounded=False`` and ``output_distribution="normal"``.
+        Only with `learn_alpha`; for fixed alphas see `maps.error_bound`. An estimate of the largest distance between
+        the result of the call and the exact integral, at any alpha from 0.05 to 50: twice what was measured between the
+        nodes of the path, and the error bound of the maps. In normal scores up to 6 where ``bounded=False`` and
+        ``output_distribution="normal"``.
 
     Notes
     -----
@@ -95,8 +104,8 @@ class KDITransform(nn.Module):  # type: ignore[misc]
     into a module that was constructed with the same parameters, whether that was fitted or not.
 
     With `learn_alpha`, T is interpolated in log alpha between the maps of 75 alphas, 0.1 apart. A column whose range is
-    10 standard deviations needs 0.8 MB for them, one of 100 deviations 8 MB, and some 10 ms to build them. The result
-    may decrease somewhere in x, by no more than the error. To keep what was learned, without the path:
+    10 standard deviations needs 1 MB for them and some 10 ms to build them, one of 100 deviations ten times that. The
+    result may decrease somewhere in x, by no more than the error. To keep what was learned, without the path:
     ``KDITransform.from_maps(module.maps)``.
 
     Examples
@@ -141,7 +150,7 @@ class KDITransform(nn.Module):  # type: ignore[misc]
         self.register_parameter("log_alpha", None)
         self.tensors = FixedBuffers(persistent=not learn_alpha)  # of the maps, or of those of the path
         self._maps: Maps | None = None  # made of these tensors, or for the current alphas
-        self._sketches: Any = None  # what `fit` learned: sketches, or something with `to_host`
+        self._sketches: FittedSketches | None = None  # what `fit` learned
         self._n_rows = 0
         self._shape: tuple[int, ...] | None = None
         self._steps = 0
@@ -231,13 +240,13 @@ class KDITransform(nn.Module):  # type: ignore[misc]
         self._check_fitted()
         if not self.learn_alpha:
             if self._maps is None or self._maps.low is not self.tensors.low:
-                sketches = None if self._maps is None else self._maps.sketches
-                self._maps = replace(self._held_maps(), sketches=sketches)
+                self._maps = replace(self._held_maps(), sketches=self._sketches)
             return self._maps
-        alphas = self.alphas.reshape(-1)
-        if self._maps is None or not torch.equal(self._maps.alpha, alphas):
-            self._maps = self._build_maps(alphas.cpu().numpy())
-        return self._maps.to(self.tensors.device)
+        alphas = self.alphas.reshape(-1).cpu()
+        if self._maps is None or not torch.equal(self._maps.alpha.cpu(), alphas):
+            self._maps = self._build_maps(alphas.numpy())
+        self._maps = self._maps.to(self.tensors.device)
+        return self._maps
 
     @property
     def alphas(self) -> Tensor:
@@ -252,7 +261,7 @@ class KDITransform(nn.Module):  # type: ignore[misc]
         """An estimate of the largest error of the call at any alpha, in the shape of a row; with `learn_alpha`."""
         self._check_fitted()
         if not self.learn_alpha:
-            raise RuntimeError("path_error needs learn_alpha=True; see maps.error_bound for the error of fixed alphas.")
+            raise AttributeError("path_error needs learn_alpha=True")  # no other error is expected by torch.jit.trace
         return self.tensors.path_error.reshape(self._shape)
 
     def __repr__(self) -> str:
@@ -261,6 +270,19 @@ class KDITransform(nn.Module):  # type: ignore[misc]
         defaults = {"out_of_range": "clip", "learn_alpha": False, **Parameters()._asdict()}
         shown = [f"{name}={value!r}" for name, value in own.items() if name == "alpha" or value != defaults[name]]
         return f"KDITransform({', '.join([*shown, 'unfitted' if self._shape is None else f'shape={self._shape}'])})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state with sketches that can be read anywhere, and without maps that follow from the rest."""
+        return self.__dict__ | {"_sketches": sketches_on_host(self._sketches), "_maps": None}
+
+    def _apply(self, fn: Any, recurse: bool = True) -> Self:
+        """Move the layer; hold no memory of the device before."""
+        super()._apply(fn, recurse)
+        if self._maps is not None and self._maps.device != self.tensors.device:
+            self._maps = None
+        if self.tensors.device.type == "cpu":
+            self._sketches = sketches_on_host(self._sketches)
+        return self
 
     def _check_fitted(self) -> None:
         if self._shape is None:
@@ -287,7 +309,7 @@ class KDITransform(nn.Module):  # type: ignore[misc]
         self, sketches: Sequence[Sketch], n_rows: int, shape: tuple[int, ...], device: torch.device
     ) -> None:
         """Build the maps, or the path of maps, of sketches."""
-        self._sketches, self._n_rows, self._shape, self._maps = sketches, n_rows, shape, None
+        self._sketches, self._n_rows, self._shape, self._maps = HostSketches(sketches), n_rows, shape, None
         if not self.learn_alpha:
             weights = np.array([sketch.weight for sketch in sketches])
             maps = self._build_maps(resolve_factors(factors_of(self.alpha, shape), weights))
@@ -301,7 +323,7 @@ class KDITransform(nn.Module):  # type: ignore[misc]
         sketches = self._host_sketches()
         kernel, n_threads = get_kernel(own.kernel, own.order), count_threads(None, _alpha_path.WORK * len(sketches))
         features, _ = build_features(sketches, alphas, kernel, own.options, n_threads)
-        return Maps.from_features(features, self._shape or (), self._n_rows, own)
+        return Maps.from_features(features, self._shape or (), self._n_rows, own, self._sketches)
 
     def _sketch(self, x: Tensor, weights: Any) -> Any:
         own = self.parameters_of_maps
@@ -322,9 +344,7 @@ class KDITransform(nn.Module):  # type: ignore[misc]
                 "the sketches of earlier rows are not known: a state_dict without learn_alpha does not hold them. "
                 "Call fit, or pickle the whole layer instead of its state_dict."
             )
-        to_host = getattr(self._sketches, "to_host", None)
-        sketches: Sequence[Sketch] = self._sketches if to_host is None else to_host()
-        return sketches
+        return self._sketches.to_host()
 
     def _first_log_alpha(self, sketches: Sequence[Sketch], shape: tuple[int, ...]) -> Tensor:
         weights = np.array([sketch.weight for sketch in sketches])
@@ -338,7 +358,7 @@ class KDITransform(nn.Module):  # type: ignore[misc]
         """Set the parameter, in place where possible, so that optimizers keep it."""
         if self.log_alpha is None or self.log_alpha.shape != values.shape:
             values = values.to(self.tensors.device, torch.get_default_dtype())
-            self.log_alpha = nn.Parameter(values)
+            self.log_alpha = nn.Parameter(trainable(values))
         else:
             with torch.no_grad():
                 self.log_alpha.copy_(values)
@@ -366,15 +386,21 @@ class KDITransform(nn.Module):  # type: ignore[misc]
     ) -> None:
         """Take over maps or sketches of any size."""
         part = f"{prefix}sketches." if self.learn_alpha else f"{prefix}tensors."
+        log_alpha = state_dict.get(f"{prefix}log_alpha")
+        assign = local_metadata.get("assign_to_params_buffers", False)  # torch's name for assign=True
         state = {name.removeprefix(part): value for name, value in state_dict.items() if name.startswith(part)}
+        source = state.get("low", log_alpha)
+        device = source.device if assign and isinstance(source, Tensor) else self.tensors.device
         if state:
             try:
-                self._restore(state)
+                self._restore(state, device)
             except ValueError as error:
                 error_msgs.append(str(error))
-        log_alpha = state_dict.get(f"{prefix}log_alpha")
         if self.learn_alpha and isinstance(log_alpha, Tensor):
-            self._set_log_alpha(log_alpha)
+            if assign:
+                self.log_alpha = nn.Parameter(log_alpha.detach())
+            else:
+                self._set_log_alpha(log_alpha)
         super()._load_from_state_dict(
             state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
         )
@@ -383,14 +409,13 @@ class KDITransform(nn.Module):  # type: ignore[misc]
             if not state and self._shape is not None:
                 missing_keys.append(f"{part}*")
 
-    def _restore(self, state: Mapping[str, Tensor]) -> None:
+    def _restore(self, state: Mapping[str, Tensor], device: torch.device) -> None:
         missing = [name for name in ("shape", "settings") if name not in state]
         if missing:
             raise ValueError(f"the state of a KDITransform must have {missing[0]!r}.")
         parameters = Parameters.from_numbers(state["settings"].tolist()[1:])
         if parameters != self.parameters_of_maps:
             raise ValueError(f"parameters must be those of the state, {parameters}, got {self.parameters_of_maps}.")
-        device = self.tensors.device
         if not self.learn_alpha:
             maps = Maps.from_state_dict({name: value.detach().clone() for name, value in state.items()})
             self._set_maps(maps.to(device))

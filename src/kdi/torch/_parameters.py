@@ -43,7 +43,7 @@ def _checked(parameters: Parameters) -> Parameters:
 def factors_of(alpha: Any, shape: tuple[int, ...]) -> Float64Array:
     """Return one bandwidth factor or rule per column: from one number, one per feature, or one per column."""
     if isinstance(alpha, Tensor):
-        alpha = alpha.detach().cpu().numpy()
+        alpha = alpha.detach().cpu().double().numpy()  # NumPy has no bfloat16
     if isinstance(alpha, np.ndarray) and alpha.ndim > 1:
         if alpha.shape != shape:
             raise ValueError(f"alpha must have the shape of a row, {shape}, got {alpha.shape}.")
@@ -83,7 +83,7 @@ def check_weights(weights: Any, x: Tensor) -> Tensor | None:
     """Return weights as float64 on the device of the table."""
     if weights is None:
         return None
-    weights = torch.as_tensor(weights, dtype=torch.float64, device=x.device)
+    weights = torch.as_tensor(weights, dtype=torch.float64, device=x.device).detach()
     if weights.shape != (len(x),):
         raise ValueError(f"weights must have shape ({len(x)},), one weight per row, got {tuple(weights.shape)}.")
     total = float(weights.sum())

@@ -21,7 +21,7 @@ from kdi._sketch.packed import CELLS, DISTINCT, PackedSketches
 from kdi._utils.public import public_in
 from kdi._utils.threads import count_threads
 from kdi._utils.typing import KernelName, Spread
-from kdi.torch._maps import Maps, Parameters
+from kdi.torch._maps import Maps, Parameters, resolve_device
 from kdi.torch._parameters import checked_parameters, factors_of
 
 EMPTY_EXPONENT = -5000  # of columns without values; every other one is larger
@@ -124,7 +124,7 @@ class Sketches:
 
     def to(self, device: Any) -> Self:
         """Return the sketches on another device; the sketches themselves where they are there already."""
-        if torch.device(device) == self.minimum.device:
+        if resolve_device(device) == self.minimum.device:
             return self
         return replace(self, **{name: getattr(self, name).to(device) for name in TENSORS})
 

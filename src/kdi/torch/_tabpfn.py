@@ -78,7 +78,7 @@ class TabPFNStep:
     Notes
     -----
     NaN stays NaN, and infinite values become NaN; TabPFN's pipeline restores them. A column without different values
-    becomes 0, as in kditransform (TabPFN's quantile transformer gives 0.5).
+    becomes 0, or with normal scores -5.2, as in kditransform (TabPFN's quantile transformer gives 0.5 for levels).
 
     The cache holds five tensors of integers: floats are kept as their bits, because the cache also travels to devices
     without float64. Caches of one step are for steps with the same parameters; only alpha may differ.
@@ -149,7 +149,8 @@ class TabPFNStep:
         """Learn the maps for several bandwidth factors from one pass over x; return the dict of tensors for each.
 
         An ensemble whose members differ in alpha reads the training rows once. `transform` of this step takes any of
-        the dicts; in a TabPFN pipeline, they are entries of `fitted_cache`.
+        the dicts; in a TabPFN pipeline, they are entries of `fitted_cache`. With ``spread="robust"`` on a GPU, the rows
+        are read for each factor, since the quartiles may need cells of different widths.
 
         Parameters
         ----------
@@ -195,6 +196,8 @@ class TabPFNStep:
             What an earlier call returned, in order to transform further rows.
         """
         columns = list(column_indices if self.target_column_indices is None else self.target_column_indices)
+        if not columns:
+            return StepResult(x, fitted_cache={})
         all_columns = columns == list(range(x.shape[-1]))
         chosen = x if all_columns else x[..., columns]
         if fitted_cache is None:
@@ -238,9 +241,7 @@ class TabPFNStep:
         """Yield the maps for ascending alphas, each from the cells of the one before, which are fine enough."""
         least = float(alphas[0])
         parameters = checked_parameters(Parameters(**self._options), least)
-        if (
-            x.device.type != "cpu" and self.spread == "robust"
-        ):  # whose quartiles may need narrower cells than sketches have
+        if x.device.type != "cpu" and self.spread == "robust":  # quartiles may need narrower cells than sketches have
             for alpha in alphas.tolist():
                 yield alpha, fit(x, alpha=alpha, infinite="nan", **self._options)
             return
