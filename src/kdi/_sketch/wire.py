@@ -154,8 +154,8 @@ def _pack_cells(cells: Int64Array, moments: Float64Array, sizes: Int64Array) -> 
     raw = is_raw[columns]
     z = fractions[:, 0]
     is_single = ~raw & (mass == 1)
-    for k, power in ((1, 2), (2, 3)):  # a value alone, not several of smaller weight
-        is_single &= abs(fractions[:, k] - z**power) <= 2.0 ** -STEPS[k]
+    for k, power in ((1, z * z), (2, z * z * z)):  # a value alone, not several of smaller weight
+        is_single &= abs(fractions[:, k] - power) <= 2.0 ** -STEPS[k]
     differences = np.diff(cells, prepend=0)
     differences[starts] = 0
     others = ~is_single
@@ -190,21 +190,19 @@ def _unpack_cells(
     counted = others & ~raw
     mass[counted] = unpack_varints(parts[1], int(counted.sum())).astype(float)
     mass[raw] = _raw(parts[2], int(raw.sum()))
-    z = np.ldexp(_from_five_bytes(parts[3], n), -STEPS[0])
-    fractions = np.column_stack([np.ones(n), z, z**2, z**3])
+    z = _from_five_bytes(parts[3], n) * 2.0 ** -STEPS[0]
+    fractions = np.column_stack([np.ones(n), z, z * z, z * z * z])
     n_others = int(others.sum())
     _require(len(parts[4]) == 8 * n_others)
     squares, cubes = np.frombuffer(parts[4], dtype="<i4").reshape(2, n_others).astype(float)
-    fractions[others, 2], fractions[others, 3] = (
-        np.ldexp(squares, -STEPS[1]) + SQUARE_MIDDLE,
-        np.ldexp(cubes, -STEPS[2]),
-    )
+    fractions[others, 2] = squares * 2.0 ** -STEPS[1] + SQUARE_MIDDLE
+    fractions[others, 3] = cubes * 2.0 ** -STEPS[2]
     return cells, fractions * mass[:, None]
 
 
 def _rounded(fractions: Float64Array, step: int, limit: int) -> Int64Array:
     """Return fractions as integers of so many bits behind the point, of a size below the limit."""
-    return np.clip(np.rint(np.ldexp(fractions, step)), -limit, limit - 1).astype(np.int64)
+    return np.clip(np.rint(fractions * 2.0**step), -limit, limit - 1).astype(np.int64)
 
 
 def _five_bytes(numbers: Int64Array) -> bytes:
