@@ -307,3 +307,88 @@ def test_any_table(table, alpha, is_float):
             assert ((want - got).abs().nan_to_num(0.0) <= allowed + 1e-12).all(), name
             back = kdi.torch.inverse_transform(backend.put(got), maps)
             assert torch.equal(back.cpu().isnan(), got.isnan()), name
+
+
+def with_outlier(largest, n=4000):
+    x = np.random.default_rng(1).normal(size=(n + 1, 2))
+    x[n, 0], x[5, 1] = largest, np.nan
+    return torch.from_numpy(x)
+
+
+LONG_TAILS = {
+    "outlier": with_outlier(1e6),
+    "sentinel": with_outlier(1e15),
+    "lognormal": torch.from_numpy(np.random.default_rng(2).lognormal(sigma=4, size=(4000, 2))),
+    "mostly zeros": with_outlier(1e6) * (torch.arange(4001) % 4 == 0)[:, None],
+}
+
+
+@pytest.mark.parametrize("x", LONG_TAILS.values(), ids=LONG_TAILS)
+def test_robust_spreads_that_show_only_in_the_values(backend, monkeypatch, x):
+    """No fit takes the standard deviation in silence."""
+    expected, maps = fit_both(backend, monkeypatch, x, spread="robust")
+    torch.testing.assert_close(maps.bandwidth.cpu(), expected.bandwidth, rtol=1e-9, atol=0)
+    with on_core(monkeypatch):
+        want, got = (kdi.torch.transform(x, one) for one in (expected, maps.to("cpu")))
+    allowed = expected.error + maps.error.cpu() + 1e-9
+    assert ((want - got).abs().nan_to_num(0.0) <= allowed).all()
+
+
+@pytest.mark.parametrize("x", [LONG_TAILS[name] for name in ("outlier", "lognormal", "mostly zeros")])
+def test_sketches_of_robust_spreads_that_show_only_in_the_values(backend, monkeypatch, x):
+    with on_core(monkeypatch):
+        expected = kdi.torch.fit(x, spread="robust")
+    parts = [backend.put(x), backend.put(x[:2000]), backend.put(x[2000:])]
+    whole, *halves = (kdi.torch.sketch(part, spread="robust") for part in parts)
+    for sketches in (whole, sum(halves)):
+        maps = sketches.maps(spread="robust")
+        torch.testing.assert_close(maps.bandwidth.cpu(), expected.bandwidth, rtol=1e-3, atol=0)
+        assert (maps.error.cpu() < 1e-3).all()
+
+
+def test_sketches_that_cannot_show_a_robust_spread(backend):
+    x = backend.put(LONG_TAILS["sentinel"])
+    with pytest.warns(UserWarning, match=r"values of columns \[0\] are too far apart for sketches"):
+        kdi.torch.sketch(x, spread="robust")
+
+
+def test_the_scan_of_nearly_equal_values(backend, monkeypatch):
+    x = torch.full((4000, 1), 3.0, dtype=torch.float64)
+    x[0] = 3.0000002384
+    expected, maps = fit_both(backend, monkeypatch, x)
+    queries = torch.linspace(3.0, 3.0000002384, 999, dtype=torch.float64)[:, None]
+    with on_core(monkeypatch):
+        want, got = (kdi.torch.transform(queries, one) for one in (expected, maps.to("cpu")))
+    torch.testing.assert_close(got, want, rtol=0, atol=1e-6)
+
+
+def test_a_view_that_negates(backend):
+    pairs = torch.complex(torch.zeros(40, 2), torch.randn(40, 2, generator=torch.Generator().manual_seed(0)))
+    negated = backend.put(pairs).conj().imag
+    assert negated.is_neg()
+    copied = negated.resolve_neg()
+    maps = kdi.torch.fit(negated, weights=(-copied).square()[:, 0])
+    assert torch.equal(kdi.torch.transform(negated, maps), kdi.torch.transform(copied, maps))
+    assert torch.equal(maps.low, copied.double().amin(0))
+
+
+def test_states_of_another_dtype_or_layout(backend, monkeypatch):
+    """Kernels read memory without looking: a state is converted, and its shapes are checked."""
+    x = messy_table(300)[:, [0, 1, 6]]
+    with on_core(monkeypatch):
+        maps = kdi.torch.fit(x, alpha=[0.0, 0.5, 1.0])
+        want = kdi.torch.transform(x, maps)
+    state = maps.state_dict()
+    narrow = {name: one.float() if one.is_floating_point() else one.int() for name, one in state.items()}
+    strided = {name: torch.stack([one, one], -1)[..., 0] for name, one in state.items()}
+    for changed, tolerance in ((narrow, 1e-4), (strided, 1e-9)):
+        loaded = kdi.torch.Maps.from_state_dict({name: backend.put(one) for name, one in changed.items()})
+        got = kdi.torch.transform(backend.put(x), loaded).cpu()
+        torch.testing.assert_close(got[1:-1, 1:], want[1:-1, 1:], rtol=0, atol=tolerance, equal_nan=True)
+    for name in ("high", "coefficients", "levels", "guide", "error"):
+        with pytest.raises(
+            ValueError, match=f"state must have .* '{name}' of the wrong shape|state must have all rows"
+        ):
+            kdi.torch.Maps.from_state_dict(state | {name: state[name][:-1]})
+    with pytest.raises(ValueError, match="all rows of its maps"):
+        kdi.torch.Maps.from_state_dict(state | {"start": state["start"] + 1})

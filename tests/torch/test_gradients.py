@@ -1,5 +1,7 @@
 """The derivatives of KDITransform in x are those of the fitted map."""
 
+import pickle
+
 import numpy as np
 import pytest
 import torch
@@ -153,6 +155,26 @@ def test_vmap(options, x):
     assert_allclose(vmap(layer)(points), levels, rtol=0, atol=1e-10)
     back = torch.stack([layer.inverse(one) for one in levels])
     assert_allclose(vmap(layer.inverse)(levels), back, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize("far", [1e160, 1e300])
+def test_far_beyond_the_range(name, far, x):
+    layer = KDITransform(**OPTIONS[name]).fit(x)
+    points = torch.tensor([[-far] * 3, [far] * 3], dtype=torch.float64, requires_grad=True)
+    layer(points).sum().backward()
+    ends = torch.stack([layer.maps.low_slope, layer.maps.high_slope])
+    is_line = name in ("linear", "open scores")
+    assert_allclose(points.grad, ends if is_line else torch.zeros_like(ends))
+
+
+def test_maps_that_were_loaded(x):
+    """Their sizes are known, or found out inside torch.func too."""
+    maps = kdi.torch.fit(x)
+    loaded = pickle.loads(pickle.dumps(maps))
+    layer = pickle.loads(pickle.dumps(KDITransform.from_maps(maps)))
+    for call in (lambda row: kdi.torch.transform(row[None], loaded), lambda row: layer.inverse(layer(row[None]))):
+        assert torch.isfinite(torch.func.grad(lambda row, call=call: call(row).sum())(x[0])).all()
 
 
 def test_a_fit_in_inference_mode(x):

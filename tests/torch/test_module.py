@@ -177,6 +177,53 @@ def test_loading_the_wrong_state():
         KDITransform(learn_alpha=True).load_state_dict(state)
 
 
+def test_a_state_that_cannot_be_loaded_changes_nothing():
+    """Neither the layer nor the maps that it was made of, whose tensors it shares."""
+    maps = kdi.torch.fit(X)
+    layer = KDITransform.from_maps(maps)
+    wrong = fitted({"feature_range": (0, 5)}).state_dict()
+    incomplete = fitted({}, 2 * X).state_dict()
+    del incomplete["tensors.low"]
+    for state in (wrong, incomplete):
+        with pytest.raises(RuntimeError, match="must"):
+            layer.load_state_dict(state, strict=False)
+        for points in (PROBES, PROBES.clone().requires_grad_()):
+            assert_allclose(layer(points).detach(), expected({}), rtol=0, atol=1e-10)
+        assert_array_equal(kdi.torch.transform(PROBES, maps), expected({}))
+    layer = fitted({"kernel": "gaussian"})
+    with pytest.raises(RuntimeError, match="parameters must be those of the state"):
+        layer.load_state_dict(fitted({}, 2 * X).state_dict())
+    found = layer(PROBES.clone().requires_grad_()).detach()
+    assert_allclose(found, expected({"kernel": "gaussian"}), rtol=0, atol=1e-10)
+    learned = fitted({"learn_alpha": True})
+    before = learned(X).detach()
+    state = fitted({"learn_alpha": True}, 2 * X).state_dict() | {"log_alpha": torch.zeros(3)}
+    with pytest.raises(RuntimeError, match="size mismatch for log_alpha"):
+        learned.load_state_dict(state)
+    with pytest.raises(RuntimeError, match="size mismatch for log_alpha"):
+        learned.load_state_dict({"log_alpha": torch.zeros(3)}, strict=False)
+    assert_same(learned(X).detach(), before)
+
+
+def test_buffers_of_another_kind():
+    """torch.func.functional_call replaces cubics by lines, and lines by cubics."""
+    x = X[:, [0, 1, 4]]
+    layers = fitted({}, x), fitted({"alpha": 0.0}, x)
+    for layer, other in (layers, layers[::-1]):
+        for points in (x, x.clone().requires_grad_()):
+            found = torch.func.functional_call(layer, dict(other.named_buffers()), (points,)).detach()
+            assert_allclose(found, other(x), rtol=0, atol=1e-10)
+
+
+def test_the_device_is_that_of_the_buffers():
+    """A replica for another device has other buffers, and the same attributes."""
+    layer = fitted({})
+    replica = layer.tensors._replicate_for_data_parallel()
+    replica._buffers = {name: one.to("meta") for name, one in layer.tensors._buffers.items()}
+    assert replica.device.type == "meta"
+    assert layer.tensors.device.type == "cpu"
+
+
 @pytest.mark.parametrize("learn_alpha", [False, True])
 def test_loading_into_a_layer_without_memory(learn_alpha):
     """With assign=True, as torch does it, the device is that of the state."""
@@ -248,8 +295,18 @@ def test_wrong_parameters_and_tables():
         KDITransform().fit(PROBES)
     with pytest.raises(ValueError, match=r"rows of shape \(5,\), as in fit, got \(4,\)"):
         fitted({})(X[:, :4])
-    with pytest.raises(TypeError, match="torch tensor"):
-        KDITransform(learn_alpha=True).fit(X.numpy())
+    for x in (X.numpy(), X.tolist()):
+        for use in (KDITransform(learn_alpha=True).fit, fitted({})):
+            with pytest.raises(TypeError, match="x must be a torch tensor"):
+                use(x)
+    with pytest.raises(TypeError, match=r"x must be a dense tensor, got the layout torch.sparse_coo"):
+        KDITransform().fit(X.to_sparse())
+    for weights in ("abc", torch.ones(len(X), dtype=torch.complex64)):
+        with pytest.raises(TypeError, match=r"weights must be .*numbers, one per row"):
+            KDITransform().fit(X, weights)
+    for use in (KDITransform.from_maps, lambda maps: kdi.torch.transform(X, maps)):
+        with pytest.raises(TypeError, match=r"maps must be kdi.torch.Maps, as fit returns, got int"):
+            use(3)
     with pytest.raises(ValueError, match=r"alpha must be from 0.05 to 50 with learn_alpha=True, got 0.01"):
         KDITransform(0.01, learn_alpha=True).fit(X)
     weights = torch.ones(len(X), requires_grad=True)

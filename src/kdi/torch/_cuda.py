@@ -120,6 +120,7 @@ class Tiling(NamedTuple):
 
 def in_rows(table: Tensor) -> Tensor:
     """Return a table whose columns lie side by side in memory."""
+    table = table.resolve_neg()
     return table if table.stride(1) == 1 or table.shape[1] == 1 else table.contiguous()
 
 

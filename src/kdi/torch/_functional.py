@@ -23,6 +23,7 @@ from kdi.torch._parameters import (
     INFINITE,
     check_choice,
     check_ends,
+    check_maps,
     check_policies,
     check_size,
     check_table,
@@ -32,7 +33,7 @@ from kdi.torch._parameters import (
     infinite_error,
 )
 from kdi.torch._sketches import Sketches
-from kdi.torch._sketching import sketch_columns
+from kdi.torch._sketching import sketch_columns, with_columns_of_host
 
 Infinite = Literal["error", "nan"]
 
@@ -108,7 +109,7 @@ def _fit(
     if (factors == 0).any():  # ranks need the values themselves
         return _fit_on_host(table, weights, factors, parameters, shape, infinite).to(table.device)
     robust = parameters.spread == "robust"
-    return sketch_columns(
+    sketches, too_wide = sketch_columns(
         table,
         weights,
         factors,
@@ -118,7 +119,10 @@ def _fit(
         robust=robust,
         reserve=RESERVE_FOR_ROBUST if robust else 1.0,
         skip_infinite=infinite == "nan",
-    ).build(factors, parameters)
+    )
+    if too_wide.any():  # outliers: the quartiles show only in the values themselves
+        return _fit_on_host(table, weights, factors, parameters, shape, infinite).to(table.device)
+    return sketches.build(factors, parameters)
 
 
 RESERVE_FOR_ROBUST = 4.0  # so that most columns are read once
@@ -198,7 +202,7 @@ def sketch(
     own_kernel = get_kernel(parameters.kernel, parameters.order)
     backend: Any = backend_for(table.device) or _plain
     robust, skip = parameters.spread == "robust", infinite == "nan"
-    sketches = sketch_columns(
+    sketches, too_wide = sketch_columns(
         table,
         mass,
         factors_of(alpha, shape),
@@ -208,6 +212,8 @@ def sketch(
         robust=robust,
         skip_infinite=skip,
     )
+    if too_wide.any():
+        sketches = with_columns_of_host(sketches, table, mass, too_wide, skip_infinite=skip)
     return sketches.to(device)
 
 
@@ -262,6 +268,7 @@ def inverse_transform(
 
 def _apply(x: Tensor, maps: Maps, out_of_range: OutOfRange, infinite: Infinite, *, back: bool) -> Tensor:
     check_policies(out_of_range, infinite)
+    check_maps(maps)
     table = check_table(x, maps.shape)
     if maps.device != x.device:
         raise ValueError(f"maps must be on the device of x, {x.device}, got {maps.device}; use maps.to(x.device).")
@@ -313,7 +320,7 @@ def _apply_on_host(table: Tensor, maps: Maps, out_of_range: OutOfRange, back: bo
 
 def as_array(table: Tensor) -> Any:
     """Return a table as an array of float32 or float64, without a copy where possible."""
-    table = table.detach().cpu()
+    table = table.detach().cpu().resolve_neg()
     return (table.float() if table.dtype in (torch.float16, torch.bfloat16) else table).numpy()
 
 

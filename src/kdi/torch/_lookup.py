@@ -56,12 +56,17 @@ def search_steps(maps: Maps) -> int:
     return maps.sizes[1].bit_length()
 
 
+def most_steps(maps: Maps) -> int:
+    """Return as many bisections as `search_steps` or more, from the shapes of the tensors alone."""
+    return len(maps.knots).bit_length()
+
+
 def _cubics(x: Tensor, maps: Maps) -> Tensor:
     position = ((x - maps.low) * maps.unit * maps.scale + POSITION_ROUNDING) - POSITION_ROUNDING
     is_cubic = maps.kind == CUBIC
     last = torch.where(is_cubic, maps.n_knots - 1, 0)
     i = torch.minimum(position.detach().nan_to_num(0.0).clamp(min=0), last.to(torch.float64)).to(torch.int64)
-    t = position - i
+    t = (position - i).clamp(0, 1)  # far beyond the ends, powers would overflow and derivatives would be NaN
     rows = torch.where(is_cubic, maps.start + i, 0)
     c = _rows_of(maps.coefficients, rows)
     level = c[0] + t * (c[1] + t * (c[2] + t * c[3]))

@@ -182,6 +182,7 @@ class Maps:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+        _ = self.sizes  # as in `from_state_dict`
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self._converted(lambda tensor: tensor.clone(), self.sketches)
@@ -211,9 +212,26 @@ class Maps:
         if prod(shape) != len(state["low"]):
             raise ValueError(f"state must have one map per column, got {len(state['low'])} for the shape {shape}.")
         own: dict[str, Any] = {"shape": shape, "n_rows": int(n_rows), "parameters": Parameters.from_numbers(numbers)}
-        maps = cls(**own, **{name: state[name] for name in TENSORS})
+        tensors = {name: state[name].to(DTYPES.get(name, torch.float64)).contiguous() for name in TENSORS}
+        maps = cls(**own, **tensors)
+        maps._check_rows()
         _ = maps.sizes  # later, a compiled transform could not ask for them, and others would wait
         return maps
+
+    def _check_rows(self) -> None:
+        """Raise unless the tensors fit together: backends read without looking."""
+        wrong = [name for name, one in self.tensors().items() if name not in JOINED and one.shape != self.low.shape]
+        points = self.knots.shape
+        wrong += [name for name in ("levels", "guide") if getattr(self, name).shape != points or len(points) != 1]
+        if self.coefficients.ndim != 2 or self.coefficients.shape[1] != 4:
+            wrong.append("coefficients")
+        if wrong:
+            raise ValueError(f"state must have tensors that fit together, got {wrong[0]!r} of the wrong shape.")
+        kind, start, n_knots = torch.stack([self.kind.to(torch.int64), self.start, self.n_knots]).cpu().numpy()
+        for chosen, least, n_rows in ((CUBIC, 1, len(self.coefficients)), (LINEAR, 2, len(self.knots))):
+            first, n = start[kind == chosen], n_knots[kind == chosen]
+            if ((first < 0) | (n < least) | (n > n_rows) | (first > n_rows - n)).any():
+                raise ValueError(f"state must have all rows of its maps, got {n_rows} where more are needed.")
 
     def tensors(self) -> dict[str, Tensor]:
         """Return all tensors by name."""
@@ -292,8 +310,15 @@ class Maps:
     def sizes(self) -> tuple[list[int], int]:
         """The number of cubics of each column and the largest number of lines, known to the host after first use."""
         if "_sizes" not in self.__dict__:
-            self.with_sizes(*_sizes_of(*torch.stack([self.kind.to(torch.int64), self.n_knots]).cpu().numpy()))
+            if torch.compiler.is_compiling():
+                self._find_sizes()
+            else:
+                with torch._C._DisableFuncTorch():  # its tensors could not be read
+                    self._find_sizes()
         return self.__dict__["_sizes"]  # type: ignore[no-any-return]
+
+    def _find_sizes(self) -> None:
+        self.with_sizes(*_sizes_of(*torch.stack([self.kind.to(torch.int64), self.n_knots]).cpu().numpy()))
 
     def with_sizes(self, cubics: list[int], lines: int) -> Self:
         """Tell the host the sizes of new maps, so that it need not ask the device."""
@@ -322,3 +347,5 @@ def _sketches_of(transformer: Any) -> FittedSketches | None:
 
 
 TENSORS = tuple(one.name for one in fields(Maps) if one.name not in ("shape", "n_rows", "parameters", "sketches"))
+JOINED = ("coefficients", "knots", "levels", "guide")  # the other tensors have one entry per column
+DTYPES = {"kind": torch.uint8, "start": torch.int64, "n_knots": torch.int64, "guide": torch.int32}  # others: float64

@@ -22,7 +22,7 @@ from kdi._utils.typing import KernelName, OutOfRange, Spread
 from kdi.torch import _alpha_path, _functional, _lookup
 from kdi.torch._functional import Infinite
 from kdi.torch._maps import TENSORS, FittedSketches, HostSketches, Maps, Parameters, sketches_on_host
-from kdi.torch._parameters import check_policies, check_table, checked_parameters, factors_of
+from kdi.torch._parameters import check_maps, check_policies, check_table, checked_parameters, factors_of
 
 SKETCH_ARRAYS = tuple(one.name for one in fields(PackedSketches))
 
@@ -41,22 +41,43 @@ class FixedBuffers(nn.Module):  # type: ignore[misc]
     def __init__(self, *, persistent: bool) -> None:
         super().__init__()
         self.persistent = persistent
-        self.device = torch.get_default_device()  # also while there are no tensors
+        self._device_if_empty = torch.get_default_device()
+
+    @property
+    def device(self) -> torch.device:
+        """The device of the tensors; replicas of the module on other devices have tensors of their own."""
+        return next((buffer.device for buffer in self._buffers.values()), self._device_if_empty)
 
     def hold(self, tensors: Mapping[str, Tensor], device: torch.device) -> None:
         """Replace all tensors."""
-        self.device = device
+        self._device_if_empty = device
         self._buffers.clear()
         for name, tensor in tensors.items():
             self.register_buffer(name, trainable(tensor.to(device)), persistent=self.persistent)
 
     def _apply(self, fn: Any, recurse: bool = True) -> Self:
         """Apply a conversion, such as `half()` or `to(device)`, but for its dtype."""
-        self.device = fn(torch.empty(0, device=self.device)).device
+        self._device_if_empty = fn(torch.empty(0, device=self.device)).device
         for name, buffer in self._buffers.items():
             converted = fn(buffer)
             self._buffers[name] = converted if converted.dtype == buffer.dtype else buffer.to(converted.device)
         return self
+
+    def _load_from_state_dict(
+        self,
+        state_dict: Mapping[str, Any],
+        prefix: str,
+        local_metadata: Any,
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        """Compare the names only: the layer has restored the tensors, or has left them alone after an error."""
+        names = [prefix + name for name in self._buffers] if self.persistent else []
+        missing_keys += [name for name in names if name not in state_dict]
+        if strict:
+            unexpected_keys += [name for name in state_dict if name.startswith(prefix) and name not in names]
 
 
 @public_in("kdi.torch")
@@ -153,7 +174,6 @@ class KDITransform(nn.Module):  # type: ignore[misc]
         self._sketches: FittedSketches | None = None  # what `fit` learned
         self._n_rows = 0
         self._shape: tuple[int, ...] | None = None
-        self._steps = 0
 
     def fit(self, x: Tensor, weights: Any = None) -> Self:
         """Learn the maps from a tensor of shape (rows, …, features), on its device; forget what was learned before.
@@ -213,11 +233,12 @@ class KDITransform(nn.Module):  # type: ignore[misc]
         if not self.learn_alpha and not _functional.is_plain(x):
             return _functional.transform(x, self.maps, out_of_range=self.out_of_range)
         maps = self._held_maps()
+        steps = _lookup.most_steps(maps)  # of the buffers of this call: torch.func.functional_call replaces them
         if self.log_alpha is None:
-            result = _lookup.forward(table, maps, self.out_of_range, self._steps)
+            result = _lookup.forward(table, maps, self.out_of_range, steps)
         else:
             log_alpha = self.log_alpha.reshape(-1)
-            result = _alpha_path.forward(table, maps, log_alpha, self.out_of_range, self._steps)
+            result = _alpha_path.forward(table, maps, log_alpha, self.out_of_range, steps)
         return _lookup.limited(result, x.dtype).reshape(x.shape)
 
     def inverse(self, y: Tensor) -> Tensor:
@@ -228,6 +249,7 @@ class KDITransform(nn.Module):  # type: ignore[misc]
     @classmethod
     def from_maps(cls, maps: Maps, *, out_of_range: OutOfRange = "clip") -> Self:
         """Return a layer with fitted maps, whose alphas are fixed."""
+        check_maps(maps)
         alpha = maps.alpha.detach().cpu().nan_to_num(1.0).reshape(maps.shape)
         module = cls(alpha, **maps.parameters._asdict(), out_of_range=out_of_range)
         module._set_maps(maps)
@@ -291,9 +313,10 @@ class KDITransform(nn.Module):  # type: ignore[misc]
     def _check(self, x: Tensor) -> Tensor:
         """Return x as a table of two dimensions, on the device of the layer."""
         self._check_fitted()
+        table = check_table(x, self._shape)
         if x.device != self.tensors.device:
             raise ValueError(f"x must be on the device of the layer, {self.tensors.device}, got {x.device}.")
-        return check_table(x, self._shape)
+        return table
 
     def _held_maps(self) -> Maps:
         """Return maps of the tensors: the fitted ones, or with `learn_alpha` those of the path."""
@@ -302,7 +325,7 @@ class KDITransform(nn.Module):  # type: ignore[misc]
 
     def _set_maps(self, maps: Maps) -> None:
         self.tensors.hold(maps.state_dict(), maps.device)
-        self._shape, self._n_rows, self._steps = maps.shape, maps.n_rows, _lookup.search_steps(maps)
+        self._shape, self._n_rows = maps.shape, maps.n_rows
         self._maps = maps
 
     def _set_sketches(
@@ -315,7 +338,6 @@ class KDITransform(nn.Module):  # type: ignore[misc]
             maps = self._build_maps(resolve_factors(factors_of(self.alpha, shape), weights))
             return self._set_maps(maps.to(device))
         path = _alpha_path.build_path(sketches, self.parameters_of_maps)
-        self._steps = _lookup.search_steps(path.maps)
         return self.tensors.hold(path.maps.tensors() | {"path_error": path.error}, device)
 
     def _build_maps(self, alphas: Any) -> Maps:
@@ -384,18 +406,21 @@ class KDITransform(nn.Module):  # type: ignore[misc]
         unexpected_keys: list[str],
         error_msgs: list[str],
     ) -> None:
-        """Take over maps or sketches of any size."""
+        """Take over maps or sketches of any size; after an error, leave everything as it was."""
         part = f"{prefix}sketches." if self.learn_alpha else f"{prefix}tensors."
         log_alpha = state_dict.get(f"{prefix}log_alpha")
         assign = local_metadata.get("assign_to_params_buffers", False)  # torch's name for assign=True
         state = {name.removeprefix(part): value for name, value in state_dict.items() if name.startswith(part)}
         source = state.get("low", log_alpha)
         device = source.device if assign and isinstance(source, Tensor) else self.tensors.device
-        if state:
-            try:
-                self._restore(state, device)
-            except ValueError as error:
-                error_msgs.append(str(error))
+        try:
+            if state:
+                self._restore(state, device, log_alpha)
+            else:
+                self._check_log_alpha(log_alpha, self._shape)
+        except ValueError as error:
+            error_msgs.append(str(error))
+            return
         if self.learn_alpha and isinstance(log_alpha, Tensor):
             if assign:
                 self.log_alpha = nn.Parameter(log_alpha.detach())
@@ -409,7 +434,15 @@ class KDITransform(nn.Module):  # type: ignore[misc]
             if not state and self._shape is not None:
                 missing_keys.append(f"{part}*")
 
-    def _restore(self, state: Mapping[str, Tensor], device: torch.device) -> None:
+    def _check_log_alpha(self, log_alpha: Any, shape: tuple[int, ...] | None) -> None:
+        """Raise if the parameter of a state does not have the shape of a row, as far as that is known."""
+        if self.learn_alpha and isinstance(log_alpha, Tensor) and shape is not None and log_alpha.shape != shape:
+            raise ValueError(
+                f"size mismatch for log_alpha: copying a param with shape {log_alpha.shape} from checkpoint, "
+                f"the shape in current model is {torch.Size(shape)}."
+            )
+
+    def _restore(self, state: Mapping[str, Tensor], device: torch.device, log_alpha: Any) -> None:
         missing = [name for name in ("shape", "settings") if name not in state]
         if missing:
             raise ValueError(f"the state of a KDITransform must have {missing[0]!r}.")
@@ -428,4 +461,5 @@ class KDITransform(nn.Module):  # type: ignore[misc]
         shape = tuple(state["shape"].tolist())
         if prod(shape) != len(arrays["minimum"]):
             raise ValueError(f"the state must have one sketch per column, got {len(arrays['minimum'])} for {shape}.")
+        self._check_log_alpha(log_alpha, shape)
         self._set_sketches(PackedSketches(**arrays), int(state["settings"][0]), shape, device)

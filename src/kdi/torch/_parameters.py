@@ -17,7 +17,7 @@ from kdi._transformer.transformer import KDITransformer
 from kdi._utils.errors import InfiniteValuesError, TableError
 from kdi._utils.typing import Float64Array
 from kdi._utils.validation import n_dimensions
-from kdi.torch._maps import Parameters
+from kdi.torch._maps import Maps, Parameters
 
 FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 INFINITE = ("error", "nan")
@@ -68,9 +68,17 @@ def check_table(x: Any, shape: tuple[int, ...] | None = None) -> Tensor:
         raise ValueError(
             f"x must have the shape (rows, …, features), got {tuple(x.shape)}; for one feature, x[:, None]."
         )
+    if x.layout != torch.strided:
+        raise TypeError(f"x must be a dense tensor, got the layout {x.layout}; use x.to_dense().")
     if shape is not None and tuple(x.shape[1:]) != shape:
         raise ValueError(f"x must have rows of shape {shape}, as in fit, got {tuple(x.shape[1:])}.")
     return x.reshape(x.shape[0], prod(x.shape[1:]))  # not len(x), which torch.export takes for a constant
+
+
+def check_maps(maps: Any) -> None:
+    """Raise unless these are maps of tensors."""
+    if not isinstance(maps, Maps):
+        raise TypeError(f"maps must be kdi.torch.Maps, as fit returns, got {type(maps).__name__}.")
 
 
 def check_size(x: Tensor) -> None:
@@ -83,7 +91,13 @@ def check_weights(weights: Any, x: Tensor) -> Tensor | None:
     """Return weights as float64 on the device of the table."""
     if weights is None:
         return None
-    weights = torch.as_tensor(weights, dtype=torch.float64, device=x.device).detach()
+    try:
+        weights = torch.as_tensor(weights)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise TypeError(f"weights must be numbers, one per row, got {type(weights).__name__}.") from error
+    if weights.is_complex():
+        raise TypeError(f"weights must be real numbers, one per row, got the dtype {weights.dtype}.")
+    weights = weights.detach().to(x.device, torch.float64)
     if weights.shape != (len(x),):
         raise ValueError(f"weights must have shape ({len(x)},), one weight per row, got {tuple(weights.shape)}.")
     total = float(weights.sum())
@@ -91,7 +105,7 @@ def check_weights(weights: Any, x: Tensor) -> Tensor | None:
         raise ValueError("weights must be finite and not negative.")
     if not 0 < total < float("inf"):
         raise ValueError(f"weights must have a positive and finite sum, got {total}.")
-    return weights.contiguous()
+    return weights.resolve_neg().contiguous()
 
 
 def check_choice(name: str, value: Any, allowed: Any) -> None:

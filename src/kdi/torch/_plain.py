@@ -21,7 +21,7 @@ def scan(x: Tensor, weights: Tensor | None, *, skip_infinite: bool) -> TableStat
     high, weight, mean, square, count, missing = -low, *(torch.zeros_like(low) for _ in range(5))
     for block, mass in _blocks(x, weights):
         unknown = ~torch.isfinite(block) if skip_infinite else torch.isnan(block)
-        mass = torch.where(unknown, 0.0, 1.0 if mass is None else mass[:, None])
+        mass = (~unknown).to(torch.float64) if mass is None else torch.where(unknown, 0.0, mass[:, None])
         valid = mass > 0
         low = torch.minimum(low, torch.where(valid, block, torch.inf).amin(0))
         high = torch.maximum(high, torch.where(valid, block, -torch.inf).amax(0))

@@ -5,17 +5,29 @@ A backend has two functions, `scan` and `fill`: kernels.cu by `_cuda`, plain tor
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from kdi._integral.bandwidth import resolve_factors
 from kdi._numerics.kernels import Kernel
-from kdi._sketch.cells import FILLED_EXPONENTS, LEAST_WEIGHT, cell_of, cell_width_for, finest_exponent, width_exponent
+from kdi._sketch.cells import (
+    DEFAULT_CAPACITY,
+    FILLED_EXPONENTS,
+    LEAST_WEIGHT,
+    MAX_CELLS,
+    SketchCapacity,
+    cell_of,
+    cell_width_for,
+    finest_exponent,
+    width_exponent,
+)
 from kdi._sketch.sketch import Sketch
 from kdi._utils.typing import Float64Array, Int64Array
 from kdi.torch._parameters import check_ends
@@ -23,6 +35,7 @@ from kdi.torch._sketches import EMPTY_EXPONENT, Sketches
 
 RESERVE = 8.0  # factor by which cells are narrower than one bandwidth needs, where another may be asked for
 MAX_READINGS = 4  # of a table whose robust spread shows only in narrow cells
+SPREAD_TOLERANCE = 1e-3  # relative error of a robust spread that is not worth a warning
 SUM_BITS = 60  # of sums of 63 bits, so that no sum overflows
 
 
@@ -77,8 +90,11 @@ def sketch_columns(
     robust: bool = False,
     reserve: float = RESERVE,
     skip_infinite: bool = False,
-) -> Sketches:
-    """Sketch the columns of a table in cells that their bandwidths need, narrower by the factor `reserve`."""
+) -> tuple[Sketches, NDArray[np.bool_]]:
+    """Sketch the columns of a table in cells that their bandwidths need, narrower by the factor `reserve`.
+
+    Return the sketches, and with `robust` which columns need narrower cells than their ranges can be divided into.
+    """
     stats = backend.scan(x, weights, skip_infinite=skip_infinite)
     low, high, weight, std, count, missing = stats.on_host()
     check_ends(low, high, shape)
@@ -86,15 +102,42 @@ def sketch_columns(
     with np.errstate(invalid="ignore", over="ignore"):
         ranges, bandwidths = high - low, alphas * np.where(np.isfinite(std), std, 0.0) * (1 - 1e-6)
     widths = _widths(kernel, bandwidths, ranges) / reserve
+    too_wide = np.zeros(len(widths), dtype=bool)
     for _ in range(MAX_READINGS if robust else 1):
         sketches = _fill(x, weights, widths, (low, high, weight, count, missing), shape, backend, skip_infinite)
         if not robust:
             break
-        narrower = _robust_widths(sketches, alphas, kernel, ranges)
-        if (narrower >= _cell_widths(sketches)).all():
+        narrower, own = _robust_widths(sketches, alphas, kernel, ranges), _cell_widths(sketches)
+        too_wide = narrower < own
+        if not (too_wide & (own / 2 >= ranges / MAX_CELLS)).any():  # the others cannot be narrower
             break
         widths = np.minimum(widths, narrower)
-    return sketches
+    return sketches, too_wide
+
+
+def with_columns_of_host(
+    sketches: Sketches, x: Tensor, weights: Tensor | None, chosen: NDArray[np.bool_], *, skip_infinite: bool
+) -> Sketches:
+    """Replace the sketches of some columns by those that the host makes of their values.
+
+    Warn about those whose robust spread does not show in these cells either.
+    """
+    by_host, coarse = {}, []
+    for j in np.flatnonzero(chosen).tolist():
+        exact = _values_of(x[:, j], weights, skip_infinite)
+        by_host[j] = exact.limited_to(SketchCapacity(values=0, cells=DEFAULT_CAPACITY))
+        if not np.isclose(by_host[j].robust_spread.value, exact.robust_spread.value, rtol=SPREAD_TOLERANCE, atol=0):
+            coarse.append(j)
+    if coarse:
+        warnings.warn(
+            f"the values of columns {coarse[:5]} are too far apart for sketches with spread='robust': their bandwidths "
+            "are in units of a larger spread. Use kdi.torch.fit, or clip the values first.",
+            stacklevel=3,
+        )
+    of_host = torch.from_numpy(np.array(chosen)).to(x.device)
+    others = ~of_host[sketches.columns]
+    columns, cells, moments = sketches.columns[others], sketches.cells[others], sketches.moments[others]
+    return _with_host_columns(replace(sketches, columns=columns, cells=cells, moments=moments), by_host)
 
 
 def _widths(kernel: Kernel, bandwidths: Float64Array, ranges: Float64Array) -> Float64Array:
@@ -164,11 +207,16 @@ def _exponent(width: float, low: float, high: float) -> int | None:
 
 def _sketch_on_host(column: Tensor, weights: Tensor | None, skip_infinite: bool) -> Sketch:
     """Sketch a column of extreme magnitude, weight or bandwidth by its values, in the narrowest cells."""
-    values = column.detach().to("cpu", torch.float64).numpy()
+    sketch = _values_of(column, weights, skip_infinite)
+    return sketch.coarsened(finest_exponent(max(abs(sketch.minimum), abs(sketch.maximum))))
+
+
+def _values_of(column: Tensor, weights: Tensor | None, skip_infinite: bool) -> Sketch:
+    """Return the values of a column as an exact sketch."""
+    values = column.detach().to("cpu", torch.float64).resolve_neg().numpy()
     if skip_infinite:
         values = np.where(np.isinf(values), np.nan, values)
-    sketch = Sketch.exact(values, None if weights is None else weights.cpu().numpy())
-    return sketch.coarsened(finest_exponent(max(abs(sketch.minimum), abs(sketch.maximum))))
+    return Sketch.exact(values, None if weights is None else weights.cpu().numpy())
 
 
 def _with_host_columns(sketches: Sketches, by_host: dict[int, Sketch]) -> Sketches:

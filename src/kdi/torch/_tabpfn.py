@@ -26,7 +26,7 @@ from kdi._utils.public import public_in
 from kdi._utils.threads import count_threads
 from kdi._utils.typing import Float64Array, KernelName, OutOfRange, Spread
 from kdi.torch._functional import fit, sketch, transform
-from kdi.torch._maps import TENSORS, Maps, Parameters
+from kdi.torch._maps import DTYPES, JOINED, TENSORS, Maps, Parameters
 from kdi.torch._parameters import checked_parameters
 
 __all__ = ["TABPFN_ALPHAS", "TabPFNStep"]
@@ -37,9 +37,7 @@ PRESETS = {"kdi": (1.0, "normal"), "kdi_uni": (1.0, "uniform")}
 PRESETS |= {f"kdi_alpha_{alpha}": (alpha, "normal") for alpha in TABPFN_ALPHAS}
 PRESETS |= {f"kdi_alpha_{alpha}_uni": (alpha, "uniform") for alpha in TABPFN_ALPHAS}
 
-ROWS = ("coefficients", "knots", "levels", "guide")  # the other tensors of maps have one entry per column
-COLUMNS = tuple(name for name in TENSORS if name not in ROWS)
-DTYPES = {"kind": torch.uint8, "start": torch.int64, "n_knots": torch.int64, "guide": torch.int32}  # others: float64
+COLUMNS = tuple(name for name in TENSORS if name not in JOINED)
 
 
 @dataclass
@@ -273,14 +271,14 @@ def with_float64(x: Tensor) -> Tensor:
 def to_cache(maps: Maps) -> dict[str, Tensor]:
     """Return the tensors of maps as integers, those with one entry per column in one tensor."""
     columns = torch.stack([bits_of(getattr(maps, name)).to(torch.int64) for name in COLUMNS])
-    return {"columns": columns} | {name: bits_of(getattr(maps, name)) for name in ROWS}
+    return {"columns": columns} | {name: bits_of(getattr(maps, name)) for name in JOINED}
 
 
 def from_cache(
     cache: Mapping[str, Tensor], device: torch.device, shape: tuple[int, ...], parameters: Parameters
 ) -> Maps:
     """Return the maps that `to_cache` turned into integers."""
-    missing = [name for name in ("columns", *ROWS) if name not in cache]
+    missing = [name for name in ("columns", *JOINED) if name not in cache]
     if missing:
         raise ValueError(f"fitted_cache must be what fit returned, {missing[0]!r} is missing.")
     columns = cache["columns"].to(device)
@@ -288,7 +286,7 @@ def from_cache(
         raise ValueError(
             f"x must have rows of the shape that was fitted, {columns.shape[-1]} columns in total, got {shape}."
         )
-    tensors = dict(zip(COLUMNS, columns, strict=True)) | {name: cache[name].to(device) for name in ROWS}
+    tensors = dict(zip(COLUMNS, columns, strict=True)) | {name: cache[name].to(device) for name in JOINED}
     restored = {name: from_bits(tensors[name], DTYPES.get(name, torch.float64)) for name in TENSORS}
     return Maps(**restored, shape=shape, parameters=parameters)
 
