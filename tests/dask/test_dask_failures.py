@@ -220,14 +220,13 @@ class TestCancelledFits:
         """Without a cluster, Dask's threads finish the partitions that they have begun, and begin no others."""
         X = frame(tmp_path, partial(wait, tmp_path))
         with dask.config.set(scheduler="threads", num_workers=2):
-            interrupt_fit(tmp_path, X)
-            claim(tmp_path, "gate")
+            interrupt_fit(tmp_path, X, open_gate=True)
             assert_same_fit(kdi.dask.fit(kdi.KDITransformer(ALPHAS), X[NAMES]), ROWS)
 
 
-def interrupt_fit(folder, X):
+def interrupt_fit(folder, X, open_gate=False):
     """Begin a fit, and interrupt it when both workers are reading."""
-    interrupter = Thread(target=interrupt_main_thread, args=[folder, 2])
+    interrupter = Thread(target=interrupt_main_thread, args=[folder, 2, open_gate])
     interrupter.start()
     with pytest.raises(KeyboardInterrupt):
         kdi.dask.fit(kdi.KDITransformer(ALPHAS), X[NAMES])

@@ -59,10 +59,12 @@ def reordered(folder, name, rows):
     return rows[np.random.default_rng(claim(folder, name)).permutation(len(rows))]
 
 
-def interrupt_main_thread(folder, times):
-    """Press Ctrl-C, as it were, when so many tasks are waiting at the gate."""
+def interrupt_main_thread(folder, times, open_gate=False):
+    """Press Ctrl-C, as it were, when so many tasks are waiting at the gate; then open it, if they cannot be left."""
     wait_for(lambda: is_claimed(folder, "waiting", times))
     signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+    if open_gate:
+        claim(folder, "gate")
 
 
 def wait_at_gate(folder):
