@@ -124,7 +124,8 @@ class TabPFNStep:
         Parameters
         ----------
         name : str
-            "kdi" or "kdi_alpha_" and one of the 17 factors, for normal scores; the same and "_uni" for [0, 1].
+            ``"kdi"``, or ``"kdi_alpha_"`` and one of the 17 factors, for normal scores; the same and ``"_uni"`` for
+            [0, 1].
         **options
             Other parameters of the step.
         """
