@@ -8,9 +8,9 @@ that takes the fixture `backend` runs on each.
 from contextlib import contextmanager
 from functools import cache
 
-import pytest
 import torch
 from cuda_emulator import EmulatedKernels, compiler
+from engines import missing
 from paths import ROOT
 
 from kdi.torch import _cuda, _functional, _plain
@@ -50,7 +50,7 @@ def choose(name: str, monkeypatch) -> Backend:
     modules = {"core": None, "plain": _plain, "cuda plain": _plain, "emulator": _cuda}
     if name == "emulator":
         if compiler() is None:
-            pytest.skip("no C++ compiler for the emulated kernels")
+            missing("there is no C++ compiler for the emulated kernels")
         kernels = emulated_kernels()
         monkeypatch.setattr(_cuda, "kernels_of", lambda device: kernels)
     if name != "cuda":

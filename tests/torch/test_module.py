@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 import pytest
 import torch
+from engines import needed
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.preprocessing import StandardScaler
 from torch import nn
@@ -419,8 +420,8 @@ def test_exported(options):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @COMPILED
 def test_onnx(options, dtype):
-    pytest.importorskip("onnxscript", reason="onnxscript is not installed")
-    onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    needed("onnxscript")
+    onnxruntime = needed("onnxruntime")
     layer = fitted(options).eval()
     probes = PROBES.to(dtype)
     shapes = ({0: torch.export.Dim("rows")},)

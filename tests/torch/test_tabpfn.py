@@ -10,7 +10,7 @@ from dataclasses import fields
 
 import numpy as np
 import pytest
-from engines import missing
+from engines import missing, needed
 from numpy.testing import assert_allclose, assert_array_equal
 from pages import read
 
@@ -273,7 +273,7 @@ def measured_number(milliseconds):
 def tabpfn():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return pytest.importorskip("tabpfn.preprocessing.torch", reason="TabPFN is not installed")
+        return needed("tabpfn.preprocessing.torch")
 
 
 @pytest.fixture

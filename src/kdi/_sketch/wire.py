@@ -8,7 +8,7 @@ varints of seven bits per byte; the other moments are fractions of the count, ro
     distinct value           difference of neighbours as integers     1 byte for integers, 6 to 8 for float64
 
 Rounding moves a value by at most 2^-41 of a cell, and z² and z³ by as much as moves T no further; where cells are as
-narrow as a bandwidth needs, that is 1e-13 for all levels of a merge tree together, below the 1e-12 for rounding in the
+narrow as a bandwidth needs, that is 3e-13 for 16 levels of a merge tree together, below the 1e-12 for rounding in the
 error bound of every map. `Sketch.to_bytes` is exact, and several times as long.
 
     "KDIW"  version  number of columns  lengths of the sections  |  sections  |  crc32
@@ -25,9 +25,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kdi._sketch.cells import cell_of
+from kdi._sketch.cells import LEAST_EXPONENT, MAX_COUNT, cell_of
 from kdi._sketch.encoding import is_consistent
-from kdi._sketch.packed import CELLS, PackedSketches
+from kdi._sketch.packed import CELLS, DISTINCT, PackedSketches
 from kdi._sketch.sketch import Sketch
 from kdi._utils.typing import Float64Array, Int64Array
 
@@ -39,7 +39,6 @@ LENGTHS = struct.Struct("<11Q")  # of the sections
 VARINT_ENDS = [1 << (7 * k) for k in range(1, 10)]  # numbers from which on a varint has one byte more
 STEPS = (40, 34, 34)  # z, z² and z³ are rounded to 2^-40, 2^-34 and 2^-34 of the count
 SQUARE_MIDDLE = 0.125  # z² lies between 0 and 1/4
-MAX_COUNT = 2.0**53  # up to which masses are integers without loss
 
 # Bits of a column's flags: what its keys are, and how its masses are written.
 IS_CELLS, RAW_MASSES, UNIT_MASSES = 1, 2, 4
@@ -109,7 +108,7 @@ def _unpack_table(data: bytes) -> list[Sketch]:
         maximum.copy(),
         counts.astype(float),
         missing.astype(float),
-        keys=np.where(is_cells, CELLS, CELLS + 1).astype(np.uint8),
+        keys=np.where(is_cells, CELLS, DISTINCT).astype(np.uint8),
         exponents=powers,
         sizes=n_keys,
         cells=cells,
@@ -134,9 +133,9 @@ def _require(is_right: bool) -> None:
 
 
 def _first_cell(low: float, exponent: int) -> int:
-    _require(np.isfinite(low) and -1074 <= exponent <= 1023)
+    _require(np.isfinite(low) and LEAST_EXPONENT <= exponent <= 1023)
     cell = cell_of(float(low), int(exponent))
-    _require(abs(cell) <= 2**53)
+    _require(abs(cell) <= MAX_COUNT)
     return cell
 
 
