@@ -28,6 +28,7 @@ def _is_installed(library):
 
 
 collect_ignore = [f"src/kdi/{path}" for path, library in NEEDS.items() if not _is_installed(library)]
+collect_ignore += [] if _is_installed("torch") else ["tests/helpers/torch_backends.py"]
 
 _is_from_module = doctest.DocTestFinder._from_module
 

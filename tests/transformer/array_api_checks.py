@@ -10,7 +10,6 @@ from inspect import signature
 from unittest import SkipTest
 
 import pytest
-import torch
 from sklearn.utils import estimator_checks
 
 from kdi import KDITransformer
@@ -41,6 +40,8 @@ def outcome(check, model):
 
 
 if __name__ == "__main__":
+    import torch  # not above: modules are looked through for doctests, also where it is not installed
+
     warnings.simplefilter("default" if torch.cuda.is_available() else "error")  # libraries of GPUs have theirs
     warnings.filterwarnings("ignore", message="kdi.torch computes in plain torch")
     rows = [
